@@ -7,6 +7,7 @@ import pytest
 from irlens import glossary
 from irlens.model.estimate import BOUND_NAMES
 from irlens.session.explain import explain
+from tests.tables import each_row
 
 
 def test_terms_are_sorted_and_unambiguous() -> None:
@@ -22,7 +23,7 @@ def test_terms_are_sorted_and_unambiguous() -> None:
     assert not aliases.keys() & normalized.keys()
 
 
-@pytest.mark.parametrize("term", glossary.terms(), ids=lambda term: term.name)
+@each_row("term", glossary.terms())
 def test_a_term_has_an_explanation_and_a_source(term: glossary.Term) -> None:
     paragraphs = term.text.strip().split("\n\n")
     assert paragraphs[-1].startswith("Source: ")
@@ -42,18 +43,16 @@ def test_finds_a_term_by_name_and_alias(name: str, term: str) -> None:
     assert found.name == term
 
 
-@pytest.mark.parametrize("bound", [*BOUND_NAMES, *BOUND_NAMES.values()])
+@each_row("bound", [*BOUND_NAMES, *BOUND_NAMES.values()])
 def test_what_a_time_is_bound_by_is_explained(bound: str) -> None:
     assert explain(bound)
 
 
-@pytest.mark.parametrize(
-    "words",
-    ["bound", "bound by", "bound by latency", "waves", "tail", "last wave", "floor", "in flight",
+@each_row("words", [
+     "bound", "bound by", "bound by latency", "waves", "tail", "last wave", "floor", "in flight",
      "moves the minimum", "not pipelined", "no spills", "achieved stages", "blocks/SM", "likely",
      "despite", "not judged", "other arguments", "by unit alone", "ideal sectors", "FLOP/B",
-     "recording", "variant"],
-)  # fmt: skip
+     "recording", "variant"])  # fmt: skip
 def test_the_words_of_a_verdict_are_explained(words: str) -> None:
     assert explain(words)
 

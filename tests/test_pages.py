@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-import pytest
+from tests.tables import each_row
 
 ROOT = Path(__file__).parents[1]
 #: Folders of the site that ``docs/hooks.py`` fills.
@@ -15,7 +15,7 @@ def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) < 200
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@each_row("page", PAGES)
 def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
     generated = {"findings.md", "figures.md", "glossary.md", "schema.md"}
     prose = re.sub(r"`[^`\n]*`", "", page.read_text())

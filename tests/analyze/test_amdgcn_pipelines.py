@@ -17,6 +17,7 @@ from irlens.analyze.pipelines.amdgcn_trace import Left
 from irlens.isa.amdgcn import Function, Instruction, parse
 from irlens.isa.amdgcn.memory import Counters, access_bytes, limit, transfer
 from irlens.model.report import Pipeline
+from tests.tables import each_row
 
 DATA = Path(__file__).parents[1] / "data" / "amd"
 
@@ -102,7 +103,7 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("name", "kind", "loads", "prefetch", "before", "behind"), TABLE)
+@each_row(("name", "kind", "loads", "prefetch", "before", "behind"), TABLE)
 def test_loops_read_by_eye(
     name: str, kind: str | None, loads: int, prefetch: int, before: int, behind: int
 ) -> None:

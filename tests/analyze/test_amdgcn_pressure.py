@@ -19,6 +19,7 @@ from irlens.isa.amdgcn.registers import FILES, SCALAR, VECTOR, access
 from irlens.isa.dialect import RegisterUse
 from irlens.model.errors import ArtifactError
 from irlens.model.source import SourceLocation
+from tests.tables import each_row
 
 DATA = Path(__file__).parents[1] / "data" / "amd"
 Row = tuple[set[str], set[str], set[str]]
@@ -82,7 +83,7 @@ def _instruction(text: str) -> Instruction:
     return instruction
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_operands_are_what_the_machine_code_has(name: str) -> None:
     kernel = _kernel(name)
     rows, _, _ = _machine_code(name)
@@ -121,7 +122,7 @@ def _written_by_halves(kernel: Function) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_live_into_blocks_is_what_the_machine_code_has(name: str) -> None:
     kernel = _kernel(name)
     flow = cfg.build(kernel)
@@ -149,7 +150,7 @@ def test_live_into_blocks_is_what_the_machine_code_has(name: str) -> None:
     assert compared
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_the_peak_fits_what_is_allocated(name: str) -> None:
     kernel = _kernel(name)
     flow = cfg.build(kernel)
@@ -169,7 +170,7 @@ def test_the_peak_fits_what_is_allocated(name: str) -> None:
         assert found.peak >= 0.9 * kernel.info["NumVgprs"] - 2
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_the_record_agrees_with_itself(name: str) -> None:
     kernel = _kernel(name)
     found = pressure.analyze(kernel, cfg.build(kernel))
@@ -230,7 +231,7 @@ def test_liveness_is_what_a_naive_search_finds(name: str) -> None:
             assert results <= found[index]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "reads", "writes", "kills"),
     [
         ("v_fmac_f32_e32 v0, v1, v2", "v0 v1 v2", "v0", "v0"),

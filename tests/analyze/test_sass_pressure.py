@@ -21,6 +21,7 @@ from irlens.isa.sass.registers import FILES, STACK_POINTER
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import ToolError
 from irlens.model.pressure import StagePressure
+from tests.tables import each_row
 
 DATA = Path(__file__).parents[1] / "data"
 COUNTED = sorted(path.name.removesuffix(".live.xz") for path in DATA.glob("sass/*.live.xz"))
@@ -293,7 +294,7 @@ def names(registers: int) -> list[str]:
     return [f"{file}{n}" for file in FILES.masks for n in FILES.numbers(registers, file)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "reads", "writes"),
     [
         ("IMAD.WIDE.U32 R6, P0, R13, -0x55555556, R4", "R4 R5 R13", "R6 R7 P0"),

@@ -14,6 +14,7 @@ from irlens.analyze.spills import Stack, find_spills, read_amdgcn, read_sass
 from irlens.artifacts import tools
 from irlens.isa import amdgcn, ptx, sass
 from irlens.model.resources import SpillSite
+from tests.tables import each_row
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -38,7 +39,7 @@ def _sites(text: str) -> list[SpillSite]:
     return find_spills(function, stack.spills, cfg.build(function))
 
 
-@pytest.mark.parametrize("name", sorted(_texts()))
+@each_row("name", sorted(_texts()))
 def test_stores_are_what_llvm_counts(name: str) -> None:
     text = _texts()[name]
     (count,) = re.findall(r"\.vgpr_spill_count: *(\d+)", text)
@@ -109,7 +110,7 @@ def test_local_memory_in_sass() -> None:
     assert {(site.stage, site.place, site.source) for site in sites} == {("sass", "memory", None)}
 
 
-@pytest.mark.parametrize("path", sorted((DATA / "sass").glob("*.sass.xz")), ids=lambda p: p.name)
+@each_row("path", sorted((DATA / "sass").glob("*.sass.xz")))
 def test_every_access_to_local_memory_is_found(path: Path) -> None:
     text = lzma.decompress(path.read_bytes()).decode()
     (section,) = sass.parse(text).sections

@@ -22,6 +22,7 @@ from irlens.isa.mlir import parse
 from irlens.model.capture import Capture
 from irlens.model.traffic import ArgumentTraffic, Traffic
 from irlens.report import inspect
+from tests.tables import each_row
 
 SOFTMAX = Path(__file__).parents[2] / "samples" / "captures" / "softmax-h100"
 
@@ -126,7 +127,7 @@ def test_a_million_programs_in_chunks() -> None:
     assert traffic.read_bytes == traffic.distinct_read_bytes == 4 * (64_000_000 - 5)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each_row("seed", range(30))
 def test_tiles_of_a_loop_equal_brute_force(seed: int) -> None:
     chance = np.random.default_rng(seed)
     m, n, stride = (int(chance.integers(1, 40)) for _ in range(3))

@@ -1,6 +1,5 @@
 """Traffic of launches, against Nsight Compute's counters of an H200."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,15 +9,11 @@ from irlens.analyze.roofline import roofline
 from irlens.gpus.rates import Dtype
 from irlens.model.traffic import Traffic
 from tests.analyze.h200_launches import launches, traffic
+from tests.tables import each_row
 
 H200 = gpus.find("h200")
 #: Kernels that read every byte once, from DRAM, while they do not spill.
 STREAMING = {"add", "gelu", "exp_chain", "softmax_row", "softmax_persistent"}
-
-
-def _cases() -> Iterator[Any]:
-    for number, launch in enumerate(launches()):
-        yield pytest.param(launch, id=f"{launch['name']}-{number}")
 
 
 def _peaks(flops: dict[str, int] | None) -> dict[Dtype, int]:
@@ -26,7 +21,7 @@ def _peaks(flops: dict[str, int] | None) -> dict[Dtype, int]:
     return {known[dtype]: count for dtype, count in (flops or {}).items()}
 
 
-@pytest.mark.parametrize("launch", _cases())
+@each_row("launch", launches())
 def test_requests_and_sectors_equal_the_counters(launch: dict[str, Any]) -> None:
     found = traffic(launch)
     counters = {
@@ -42,7 +37,7 @@ def test_requests_and_sectors_equal_the_counters(launch: dict[str, Any]) -> None
     assert found.store_sectors == pytest.approx(counters["sectors", "st"], rel=0.003)
 
 
-@pytest.mark.parametrize("launch", _cases())
+@each_row("launch", launches())
 def test_no_floor_is_above_the_measured_time(launch: dict[str, Any]) -> None:
     found = traffic(launch)
     assert found.distinct_read_bytes is not None

@@ -3,10 +3,10 @@
 import tarfile
 from pathlib import Path
 
-import pytest
 from msgspec.structs import replace
 
 from irlens.artifacts import hsaco
+from tests.tables import each_row
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "captures" / "softmax-mi300x"
 ARCHIVES = [
@@ -33,7 +33,7 @@ def pairs() -> dict[str, tuple[str, bytes]]:
     }
 
 
-@pytest.mark.parametrize(("name", "both"), pairs().items(), ids=lambda each: str(each)[:40])
+@each_row(("name", "both"), pairs().items())
 def test_it_is_what_the_note_of_the_code_object_says(name: str, both: tuple[str, bytes]) -> None:
     text, binary = both
     expected = [

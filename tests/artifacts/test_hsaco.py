@@ -11,6 +11,7 @@ from irlens import gpus as arch
 from irlens.analyze.occupancy import Usage, warps_by_registers
 from irlens.artifacts import hsaco
 from irlens.model.errors import ArtifactError
+from tests.tables import each_row
 
 DATA = Path(__file__).parent.parent / "data" / "amd"
 
@@ -30,7 +31,7 @@ def _names() -> list[str]:
     return sorted(name for name in _files() if name.endswith(".hsaco"))
 
 
-@pytest.mark.parametrize("name", _names())
+@each_row("name", _names())
 def test_agrees_with_the_assembly(name: str) -> None:
     file = hsaco.read(_files()[name])
     (kernel,) = file.kernels
@@ -88,7 +89,7 @@ def _granule(name: str) -> int:
     return granule
 
 
-@pytest.mark.parametrize("name", _names())
+@each_row("name", _names())
 def test_granules_hold_what_llvm_allocates(name: str) -> None:
     (kernel,) = hsaco.read(_files()[name]).kernels
     assert kernel.register_granules == -(-kernel.registers // _granule(name))

@@ -10,13 +10,14 @@ from irlens.cli.commands.explain import command
 from irlens.figures import Figure
 from irlens.model.errors import UnknownNameError
 from irlens.session.explain import figure_name
+from tests.tables import each_row
 
 
 def run(*arguments: str) -> Result:
     return CliRunner().invoke(command, arguments, standalone_mode=False)
 
 
-@pytest.mark.parametrize("rule", rules.all_rules(), ids=lambda rule: rule.CODE)
+@each_row("rule", rules.all_rules())
 def test_explains_a_finding_by_code_and_by_name(rule: rules.RuleModule) -> None:
     by_code = run(rule.CODE)
     assert by_code.exception is None
@@ -25,7 +26,7 @@ def test_explains_a_finding_by_code_and_by_name(rule: rules.RuleModule) -> None:
     assert "## What to do" in by_code.output
 
 
-@pytest.mark.parametrize("figure", figures.FIGURES, ids=lambda figure: figure.path)
+@each_row("figure", figures.FIGURES)
 def test_explains_a_figure_by_path_and_by_name(figure: Figure) -> None:
     for name in (figure.path, figure_name(figure)):
         explained = run(name)
@@ -40,7 +41,7 @@ def test_a_figure_comes_with_the_term_of_the_same_name() -> None:
     assert explained.index("(figure)") < explained.index("# Groups in flight (term)")
 
 
-@pytest.mark.parametrize("term", glossary.terms(), ids=lambda term: term.name)
+@each_row("term", glossary.terms())
 def test_explains_a_term_by_name(term: glossary.Term) -> None:
     for name in (term.name, term.name.upper(), glossary.normalize(term.name)):
         assert run(name).output.endswith(term.documentation)

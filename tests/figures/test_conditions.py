@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from irlens.figures import budget_names, sample
 from irlens.figures.conditions import ConditionError, parse, parse_all
 from irlens.model.comparison import Value
+from tests.tables import each_row
 
 
 def paths(text: str) -> list[str]:
@@ -84,7 +85,7 @@ def test_it_is_known_what_speaks_of_pipelines() -> None:
     assert not parse("registers < 3").of_pipelines
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "column", "told"),
     [
         ("occupency >= 0.5", 1, "did you mean occupancy"),

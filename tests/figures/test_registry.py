@@ -17,6 +17,7 @@ from irlens.model.estimate import BOUND_NAMES
 from irlens.model.report import Report
 from irlens.model.resources import Resources
 from irlens.model.text import microseconds
+from tests.tables import each_row
 
 #: Numbers of a report that are no figures, as patterns of their paths, with the reason.
 NOT_FIGURES = {
@@ -110,25 +111,31 @@ class TestPaths:
         assert done.stdout.strip() == b"0"
 
 
-@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.path)
+EVERY = each_row("figure", FIGURES)
+
+
 class TestRow:
+    @EVERY
     def test_it_has_a_title_and_one_sentence_of_documentation(self, figure: Figure) -> None:
         assert figure.title
         assert not figure.documentation[0].islower()
         assert figure.documentation.endswith(".")
         assert ". " not in figure.documentation
 
+    @EVERY
     def test_it_is_found_by_its_names(self, figure: Figure) -> None:
         for name in figures.names(figure):
             assert figures.find(name) is figure
         assert figures.find(figure.path) is figure
 
+    @EVERY
     def test_it_is_found_by_its_title(self, figure: Figure) -> None:
         named = figures.find(figure.title.replace(" ", "-"))
         assert named is not None
         assert named.title.lower() == figure.title.lower() or named.field == figure.title
         assert figures.find(f"{figure.scope} {figure.title}") is figure
 
+    @EVERY
     def test_its_path_leads_back_to_it(self, figure: Figure) -> None:
         assert figures.get(figure.path) is figure
         assert figures.get(figure.field, figure.scope) is figure

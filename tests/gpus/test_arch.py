@@ -9,17 +9,18 @@ from msgspec.structs import replace
 from irlens import gpus as arch
 from irlens.model.config import Target
 from irlens.model.errors import UnknownNameError
+from tests.tables import each_row
 
 ALL = arch.gpus()
 
 
-@pytest.mark.parametrize("gpu", ALL, ids=lambda gpu: gpu.name)
+@each_row("gpu", ALL)
 def test_every_gpu_is_found_by_its_name_in_any_spelling(gpu: arch.Gpu) -> None:
     for spelling in (gpu.name, gpu.name.upper(), gpu.name.replace("-", " ")):
         assert arch.find(spelling) == gpu
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("driver", "gpu"),
     [(driver, gpu) for gpu in ALL if gpu.product for driver in gpu.product.drivers],
 )

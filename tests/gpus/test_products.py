@@ -4,6 +4,7 @@ import pytest
 
 from irlens import gpus as arch
 from irlens.model.errors import UnknownNameError
+from tests.tables import each_row
 
 # FluidX3D, README, table 'Single-GPU/CPU Benchmark': peak FP32 rate in TFLOP/s, which its author
 # computes from the units and the clock that the driver reports, and memory bandwidth in GB/s.
@@ -74,7 +75,7 @@ BENCHMARKED = {
 QUOTED = {"mi300a": (122.6, 5300), "mi325x": (163.4, 6000), "mi350x": (144.2, 8000)}
 
 
-@pytest.mark.parametrize(("name", "figures"), (BENCHMARKED | QUOTED).items())
+@each_row(("name", "figures"), (BENCHMARKED | QUOTED).items())
 def test_figures_are_those_of_public_tables(
     name: str, figures: tuple[float | None, float | None]
 ) -> None:
@@ -113,7 +114,7 @@ ROCM = {
 }
 
 
-@pytest.mark.parametrize(("name", "figures"), ROCM.items())
+@each_row(("name", "figures"), ROCM.items())
 def test_amd_is_as_rocm_documents_it(name: str, figures: tuple[int, int, int | None]) -> None:
     gpu = arch.find(name)
     lds, registers, units = figures
@@ -140,7 +141,7 @@ def test_memory_of_several_sizes_or_shared_with_the_cpu_is_unknown(name: str) ->
     assert product.memory is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "name"),
     [
         ("H100 PCIe", "h100-pcie"),

@@ -4,6 +4,7 @@ import pytest
 
 from irlens import gpus
 from irlens.gpus.rates import RATES, Dtype, Rates
+from tests.tables import each_row
 
 # Dense TFLOP/s (TOP/s for int8) as the data sheets and white papers state them.
 TENSOR: dict[str, dict[Dtype, float]] = {
@@ -67,13 +68,13 @@ def _cases(table: dict[str, dict[Dtype, float]]) -> list[tuple[str, Dtype, float
     return [(name, dtype, peak) for name, row in table.items() for dtype, peak in row.items()]
 
 
-@pytest.mark.parametrize(("name", "dtype", "peak"), _cases(TENSOR))
+@each_row(("name", "dtype", "peak"), _cases(TENSOR))
 def test_tensor_peaks_are_those_of_data_sheets(name: str, dtype: Dtype, peak: float) -> None:
     found = gpus.find(name).peak_flops(dtype, "tensor")
     assert found == pytest.approx(peak * 1e12, rel=0.02)
 
 
-@pytest.mark.parametrize(("name", "dtype", "peak"), _cases(VECTOR))
+@each_row(("name", "dtype", "peak"), _cases(VECTOR))
 def test_vector_peaks_are_those_of_data_sheets(name: str, dtype: Dtype, peak: float) -> None:
     found = gpus.find(name).peak_flops(dtype, "vector")
     assert found == pytest.approx(peak * 1e12, rel=0.02)

@@ -25,6 +25,7 @@ from irlens.isa.amdgcn.registers import FILES
 from irlens.isa.dialect import instruction_mix
 from irlens.model.errors import ParseError
 from irlens.model.source import SourceLocation, Span
+from tests.tables import each_row
 
 pytestmark = pytest.mark.stored
 
@@ -58,7 +59,7 @@ def _joined(program: Program) -> str:
     return "".join(statement.text for statement in program.statements)
 
 
-@pytest.mark.parametrize("name", sorted(_texts()))
+@each_row("name", sorted(_texts()))
 def test_every_line_is_understood_and_joins_back(name: str) -> None:
     text = _texts()[name]
     program = parse(text)
@@ -76,7 +77,7 @@ def test_every_line_is_understood_and_joins_back(name: str) -> None:
     assert instruction_mix(kernel).unknown == {}
 
 
-@pytest.mark.parametrize("name", sorted(_texts()))
+@each_row("name", sorted(_texts()))
 def test_registers_are_the_ones_that_llvm_counts(name: str) -> None:
     kernel = _kernel(name)
     highest: defaultdict[str, int] = defaultdict(int)
@@ -117,7 +118,7 @@ def test_locations_follow_the_inlining(version: str) -> None:
         assert all(location.line > 0 for location in chain)
 
 
-@pytest.mark.parametrize("name", sorted(_texts()))
+@each_row("name", sorted(_texts()))
 def test_locations_are_what_llvm_comments(name: str) -> None:
     seen = 0
     for statement in parse(_texts()[name]).statements:
@@ -153,7 +154,7 @@ def test_location_of_an_instruction() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "operands", "modifiers"),
     [
         ("s_endpgm", [], []),
@@ -199,7 +200,7 @@ def test_operands_and_modifiers(text: str, operands: list[str], modifiers: list[
     assert list(operation.modifiers) == modifiers
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("operand", "registers"),
     [
         ("v4", [RegisterRange("v", 4, 1)]),

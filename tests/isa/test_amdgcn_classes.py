@@ -6,6 +6,7 @@ import pytest
 from irlens.isa.amdgcn import Function, Operation, parse
 from irlens.isa.amdgcn.units import classify
 from irlens.isa.dialect import instruction_mix
+from tests.tables import each_row
 
 pytestmark = pytest.mark.stored
 
@@ -20,7 +21,7 @@ def _kernel(name: str) -> Function:
         return kernel
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("mnemonic", "expected"),
     [
         ("v_add_f32_e32", "vector floating point"),

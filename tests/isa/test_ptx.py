@@ -23,6 +23,7 @@ from irlens.isa.ptx import (
 )
 from irlens.model.errors import OutOfWorkError, ParseError
 from irlens.model.source import SourceLocation
+from tests.tables import each_row
 
 pytestmark = pytest.mark.stored
 
@@ -182,7 +183,7 @@ def test_lines_of_inline_assembly_do_not_move_the_code_behind_it() -> None:
     assert places == {"k.py:33"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("operand", "expected"),
     [
         ("%r1", Register("%r1")),

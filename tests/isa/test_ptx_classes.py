@@ -7,6 +7,7 @@ import pytest
 from irlens.isa.dialect import instruction_mix
 from irlens.isa.ptx import Instruction, parse
 from irlens.isa.ptx.classes import classify
+from tests.tables import each_row
 
 DATA = Path(__file__).parents[1] / "data" / "ptx"
 
@@ -51,7 +52,7 @@ NEED_MORE = frozenset(
 SPELLED = {"cp": "cp.async"}
 
 
-@pytest.mark.parametrize("opcode", OPCODES)
+@each_row("opcode", OPCODES)
 def test_every_opcode_of_the_isa_has_a_class(opcode: str) -> None:
     assert classify(instruction(SPELLED.get(opcode, opcode))) is not None
 
@@ -74,7 +75,7 @@ def test_ptxas_knows_the_same_opcodes() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "expected"),
     [
         ("ld.global.nc.L1::evict_last.v4.b32", "global load"),

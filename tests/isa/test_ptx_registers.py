@@ -2,6 +2,7 @@ import pytest
 
 from irlens.isa.ptx import Function, parse
 from irlens.isa.ptx.registers import access, resolve
+from tests.tables import each_row
 
 pytestmark = pytest.mark.stored
 
@@ -106,7 +107,7 @@ def fragment(text: str) -> Function:
     return function
 
 
-@pytest.mark.parametrize(("text", "writes", "reads"), FORMS, ids=[form[0] for form in FORMS])
+@each_row(("text", "writes", "reads"), FORMS)
 def test_a_form_of_the_isa(text: str, writes: str, reads: str) -> None:
     (instruction,) = fragment(text).instructions
     found = access(instruction)

@@ -13,6 +13,7 @@ from irlens.isa import sass
 from irlens.isa.sass import Instruction, Register
 from irlens.model.errors import ParseError
 from irlens.model.source import SourceLocation
+from tests.tables import each_row
 
 pytestmark = pytest.mark.stored
 
@@ -151,7 +152,7 @@ def test_without_a_code_section_there_is_nothing_to_read() -> None:
     assert error.value.hint == "hello\n^"
 
 
-@pytest.mark.parametrize("name", CORPUS)
+@each_row("name", CORPUS)
 def test_nothing_of_real_code_is_left_over(name: str) -> None:
     text = read(name)
     parsed = sass.parse(text)

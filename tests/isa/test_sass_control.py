@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from irlens.analyze import sass_cfg
 from irlens.artifacts import cubin, tools
+from irlens.artifacts.code_listings import list_code
 from irlens.isa import sass
 from irlens.isa.sass.records import decode, decode_all
 from irlens.model.schedule import Control
 from irlens.render.view.gutters import notation
+from tests.tables import each_row
 
 DATA = Path(__file__).parents[1] / "data"
 FIRST, BITS = 105, 17
@@ -75,14 +75,20 @@ def test_fields_equal_what_nvdisasm_reads_in_the_same_bits() -> None:
 
 
 @cache
+def listings() -> dict[bytes, str | None]:
+    """Listings of all cubins, those of an architecture made together."""
+    return list_code(list(cubins("cubin/triton.tar.xz").values()))
+
+
+@cache
 def sections(name: str) -> list[tuple[sass.Section, tuple[Control, ...]]]:
     data = cubins("cubin/triton.tar.xz")[name]
     code = cubin.code_sections(data)
-    parsed = sass.parse(tools.disassemble(data)).sections
+    parsed = sass.parse(listings()[data] or tools.disassemble(data)).sections
     return [(section, decode_all(code[section.name])) for section in parsed]
 
 
-@pytest.mark.parametrize("name", sorted(cubins("cubin/triton.tar.xz")))
+@each_row("name", sorted(cubins("cubin/triton.tar.xz")))
 def test_reuse_flags_are_those_that_nvdisasm_prints(name: str) -> None:
     for section, fields in sections(name):
         for each, control in zip(section.instructions, fields, strict=False):
@@ -130,7 +136,7 @@ def dependent(section: sass.Section, fields: tuple[Control, ...]) -> Iterator[tu
             now += fields[index].stall
 
 
-@pytest.mark.parametrize("name", sorted(cubins("cubin/triton.tar.xz")))
+@each_row("name", sorted(cubins("cubin/triton.tar.xz")))
 def test_scoreboards_are_set_before_they_are_waited_for(name: str) -> None:
     for section, fields in sections(name):
         flow = sass_cfg.build(section)

@@ -9,6 +9,7 @@ from irlens.analyze.time.shared_wavefronts import NOT_OF_ARRAYS
 from irlens.isa import sass
 from irlens.isa.sass.operands import SPECIAL, State, ThreadInputs, position
 from irlens.isa.sass.semantics import compile_step
+from tests.tables import each_row
 
 pytestmark = pytest.mark.stored
 
@@ -61,7 +62,7 @@ OF_LANES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("code", [*OF_ARRAYS, *OF_LANES])
+@each_row("code", [*OF_ARRAYS, *OF_LANES])
 def test_arrays_of_lanes_are_computed_with_as_numbers_or_refused(code: str) -> None:
     text = f'.section .text.k,"ax",@progbits\nk:\n        /*0000*/  {code} ;'
     (instruction,) = sass.parse(text).sections[0].instructions
@@ -92,7 +93,7 @@ def test_arrays_of_lanes_are_computed_with_as_numbers_or_refused(code: str) -> N
         assert np.broadcast_to(np.array(value), len(lanes)).tolist() == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "registers", "result"),
     [
         ("IADD3 R0, R1, 0x5, R2", {"R1": 1, "R2": 2}, 8),

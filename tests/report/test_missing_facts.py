@@ -11,6 +11,7 @@ from irlens.model.config import Config
 from irlens.model.report import Report
 from irlens.model.resources import Resources
 from irlens.report.missing_facts import missing_facts
+from tests.tables import each_row
 
 CAPTURE = Path(__file__).parents[2] / "samples" / "captures" / "softmax-t4"
 
@@ -32,7 +33,7 @@ def unlooked(report: Report) -> dict[str, str]:
     return {code: report.unknown[path] for code, path in codes.items() if code != path}
 
 
-@pytest.mark.parametrize("rule", rules.all_rules(), ids=lambda rule: rule.CODE)
+@each_row("rule", rules.all_rules())
 def test_what_a_rule_needs_is_a_fact_that_can_be_missing(rule: rules.RuleModule) -> None:
     unknown = Config(
         num_warps=None, num_stages=None, num_ctas=None, maxnreg=None, constexprs={}, args={}

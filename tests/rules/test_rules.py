@@ -5,16 +5,15 @@ import re
 from pathlib import Path
 from typing import get_args
 
-import pytest
-
 from irlens import rules
 from irlens.analyze.facts import Facts
 from irlens.model.config import Config
 from irlens.model.estimate import Cause
 from irlens.model.resources import Resources
 from irlens.rules import RuleModule
+from tests.tables import each_row
 
-EVERY = pytest.mark.parametrize("rule", rules.all_rules(), ids=lambda rule: rule.CODE)
+EVERY = each_row("rule", rules.all_rules())
 FAMILIES = {
     "1": "resources",
     "2": "pipelining",

@@ -10,6 +10,7 @@ from irlens.render.view.timeline import timeline
 from irlens.tui.drawing import STYLES, shortened
 from irlens.tui.nodes import drawing, table
 from irlens.tui.panels import draw_changes
+from tests.tables import each_row
 from tests.tui.conftest import load_report
 
 
@@ -106,7 +107,7 @@ def test_what_is_left_out_is_marked(number: int, most: int, more: str) -> None:
         assert shown == rows
 
 
-@pytest.mark.parametrize("width", range(44, 80))
+@each_row("width", range(44, 80))
 def test_the_key_of_a_timeline_breaks_between_its_signs(width: int) -> None:
     node = timeline(load_report("softmax-mi300x").pipelines[0])
     assert node is not None

@@ -7,11 +7,10 @@ import tarfile
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from irlens.analyze.pipelines import amdgcn as pipelines
 from irlens.isa.amdgcn import parse
 from irlens.model.report import Pipeline
+from tests.tables import each_row
 
 ARCHIVE = Path(__file__).parents[2] / "data" / "amd" / "loads.tar.xz"
 
@@ -92,7 +91,7 @@ def _loads(found: list[Pipeline]) -> Loads:
     return {line: (each[0], each[1], each[2]) for line, each in lines.items()}
 
 
-@pytest.mark.parametrize(("name", "version", "loads"), TABLE)
+@each_row(("name", "version", "loads"), TABLE)
 def test_loads_read_by_eye(name: str, version: str, loads: Loads) -> None:
     found = _first_loop(name, version)
     assert _loads(found) == loads

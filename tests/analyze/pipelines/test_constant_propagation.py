@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from irlens.analyze.pipelines.ptx_loops import depended_on
 from irlens.isa.ptx import Address, Function, parse
 from irlens.isa.ptx.evaluation import Evaluator, Values
+from tests.tables import each_row
 
 
 def fragment(text: str) -> Function:
@@ -60,7 +61,7 @@ def test_arithmetic_is_that_of_c(name: str, kind: str, left: int, right: int) ->
     assert values["%r1"] == (expected if "setp" in name else unsigned(expected).value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "value"),
     [
         ("mov.b32 %r1, -1;", 0xFFFF_FFFF),

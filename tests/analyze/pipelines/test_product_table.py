@@ -20,6 +20,7 @@ from irlens.artifacts.code_listings import list_code
 from irlens.isa.ptx import parse
 from irlens.model.capture import Capture
 from irlens.model.report import COMPUTE_KINDS, Pipeline
+from tests.tables import each_row
 
 ARCHIVE = Path(__file__).parents[2] / "data" / "products" / "captures.tar.xz"
 TABLE = tomllib.loads((Path(__file__).parent / "products.toml").read_text())
@@ -87,7 +88,7 @@ def judged(name: str, key: str = "products") -> list[tuple[int, list[int]]]:
     ]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_each_product_is_what_it_was_judged_to_be(captures: Path, name: str) -> None:
     found = find(captures / name)
     known = [each for each in found if each.achieved_stages is not None]
@@ -203,7 +204,7 @@ BLACKWELL = [n for n in NAMES if "sm_100" in n]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", HOPPER)
+@each_row("name", HOPPER)
 def test_the_machine_code_of_hopper_waits_as_judged(
     listings: Callable[[str], str], name: str
 ) -> None:
@@ -213,7 +214,7 @@ def test_the_machine_code_of_hopper_waits_as_judged(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", BLACKWELL)
+@each_row("name", BLACKWELL)
 def test_the_machine_code_of_blackwell_has_the_same_order(
     captures: Path, listings: Callable[[str], str], name: str
 ) -> None:

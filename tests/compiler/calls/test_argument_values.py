@@ -15,9 +15,10 @@ from irlens.compiler.calls.dtypes import DTYPES, dtype_of
 from irlens.compiler.calls.expressions import evaluate
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import ArtifactError, CaptureError
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "value"),
     [
         ("128", 128),

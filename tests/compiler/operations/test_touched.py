@@ -15,6 +15,7 @@ import torch.nn.functional as F  # noqa: N812
 from irlens.analyze.regions import distinct_bytes
 from irlens.compiler.operations.log import OperationLog, RecordingMode
 from irlens.model.operations import RecordedOperation
+from tests.tables import each_row
 
 Tensor: TypeAlias = Any  # mypy does not follow torch
 
@@ -198,7 +199,7 @@ def _is_in_place(run: Callable[..., Any], operands: Sequence[Tensor]) -> bool:
     return bool(result.data_ptr() == own[0].data_ptr())
 
 
-@pytest.mark.parametrize("name", CASES)
+@each_row("name", CASES)
 @pytest.mark.filterwarnings("ignore")
 def test_counts_the_elements_that_results_depend_on(name: str) -> None:
     run, makers = CASES[name]
@@ -213,7 +214,7 @@ def test_counts_the_elements_that_results_depend_on(name: str) -> None:
 IN_PLACE = [name for name, (run, makers) in CASES.items() if "_" in name.split()[0][-1:]]
 
 
-@pytest.mark.parametrize("name", IN_PLACE)
+@each_row("name", IN_PLACE)
 def test_counts_the_elements_that_are_written(name: str) -> None:
     run, makers = CASES[name]
     operands = [make() for make in makers]

@@ -2,7 +2,6 @@
 
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -16,6 +15,7 @@ from irlens.tui.code.text import (
     word_at,
     word_starts,
 )
+from tests.tables import each_row
 
 texts = st.text(
     alphabet=st.one_of(
@@ -75,7 +75,7 @@ def test_the_empty_columns_of_nvdisasm_are_cut_and_all_else_keeps_its_place() ->
     assert CodeText(sass, "ptx").shown == sass.splitlines()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("stage", "line", "column", "word"),
     [
         ("ptx", "    mad.lo.s32 %r12, %r1, 4, %r3;", 15, "%r12"),
