@@ -1,90 +1,63 @@
-"""Bank conflicts in shared memory, counted from a blocked and a swizzled layout.
+"""Bank conflicts in shared memory, counted from the layouts of a tensor and of its buffer.
 
-Shared memory has 32 banks of 4 bytes, successive words in successive banks. A warp's request takes
-as many passes as the largest number of words it touches in one bank; equal words count once.
-Requests of 8 and 16 bytes per thread are served by half and quarter warps (CUDA C++ Programming
-Guide, "Shared Memory" under the compute capabilities from 5.x on).
+NVIDIA's shared memory has 32 banks of 4 bytes, successive words in successive banks. A warp's
+request takes as many passes as the largest number of words it touches in one bank; equal words
+count once. Requests of 8 and 16 bytes per thread are served by half and quarter warps (CUDA C++
+Programming Guide, "Shared Memory" under the compute capabilities from 5.x on).
 
-``swizzled_shared<{vec, perPhase, maxPhase, order}>`` puts element (row, column) at
-``row * width + ((column / vec) ^ (row / perPhase % maxPhase)) * vec + column % vec`` (Triton,
-``TritonGPUAttrDefs.td``, ``SwizzledSharedEncodingAttr``).
+Which lanes AMD's LDS serves together depends on the instruction, in an order that no document
+gives. Whatever it is, a bank serves one word at a time: the words that all lanes touch in one bank,
+over those that it would serve if all banks had as many, are the passes at least.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from itertools import product
+from collections.abc import Callable, Iterable, Sequence
+from math import ceil
 
-import msgspec
-
-from irlens.isa.mlir import Module
-from irlens.isa.mlir.encodings import Blocked, encoding_of
-from irlens.isa.mlir.types import MemDesc
+from irlens.isa.mlir.encodings import Blocked
+from irlens.isa.mlir.linear_maps import LinearMap
 
 BANKS = 32
 _WORD = 4
 _WIDEST = 16
-#: Elements that a thread holds side by side; no real layout has more.
-_MOST_REGISTERS = 256
 
 
-class Swizzled(msgspec.Struct, frozen=True):
-    """The swizzled layout of a matrix in shared memory.
+def passes(
+    registers: LinearMap,
+    place: Callable[[Sequence[int]], Sequence[int]],
+    size: int,
+    banks: int = BANKS,
+    *,
+    in_order: bool = True,
+) -> float:
+    """Return the passes of a warp's requests over the least possible; 1 is free of conflicts.
 
-    Attributes:
-        width: Elements from one row to the next; a row is contiguous.
-        vector: Neighbouring elements that stay together.
-        per_phase: Rows with the same phase.
-        max_phase: Number of phases; 1 means no swizzling.
-    """
-
-    width: int
-    fast: int
-    vector: int
-    per_phase: int
-    max_phase: int
-
-    def offset(self, index: tuple[int, int]) -> int:
-        """Return the offset of an element, in elements."""
-        column, row = index[self.fast], index[1 - self.fast]
-        group, rest = divmod(column, self.vector)
-        phase = row // self.per_phase % self.max_phase
-        return row * self.width + (group ^ phase) * self.vector + rest
-
-
-def swizzled(module: Module, descriptor: MemDesc) -> Swizzled | None:
-    """Return the layout of a matrix in shared memory; ``None`` for other layouts."""
-    encoding, whole = encoding_of(module, descriptor), descriptor.whole
-    if encoding is None or encoding.kind != "swizzled_shared":
-        return None
-    order = encoding.lists.get("order", ())
-    numbers = [encoding.numbers.get(name, 0) for name in ("vec", "perPhase", "maxPhase")]
-    if sorted(order) != [0, 1] or len(descriptor.shape) != 2 or len(whole) < 2:
-        return None
-    return Swizzled(whole[len(whole) - 2 + order[0]], order[0], *numbers) if all(numbers) else None
-
-
-def passes(registers: Blocked, shared: Swizzled, shape: tuple[int, ...], size: int) -> float | None:
-    """Return the average number of passes of a warp's requests; 1 is free of conflicts.
+    A thread moves as many elements at a time as lie side by side in the buffer and in its
+    registers, whose order the compiler chooses. All of a thread's requests have as many passes,
+    since the layouts of shared memory combine the bits of an index by exclusive or.
 
     Args:
-        registers: The layout that a matrix is read into, or written from.
+        registers: The layout that a tensor is read into, or written from.
+        place: Returns the offset of an element in shared memory, in elements.
+        size: Bytes of an element.
+        in_order: Whether successive lanes are served together (NVIDIA's); else the result is a
+            lower bound.
     """
-    held = registers.size_per_thread
-    if len(held) != 2 or registers.warp_size != BANKS or held[0] * held[1] > _MOST_REGISTERS:
-        return None
-    together = held[shared.fast] if shared.max_phase == 1 else min(held[shared.fast], shared.vector)
-    vector = max(min(together, _WIDEST // size), 1)
-    lanes_at_once = BANKS // max(vector * size // _WORD, 1)
-    counts = []
-    steps = [range(0, extent, vector if n == shared.fast else 1) for n, extent in enumerate(held)]
-    for register in product(*steps):
-        addresses = [
-            size * shared.offset(_wrapped(registers.lane(lane), register, shape))
-            for lane in range(BANKS)
-        ]
-        for first in range(0, BANKS, lanes_at_once):
-            group = addresses[first : first + lanes_at_once]
-            counts.append(most_words_in_a_bank(group, vector * size))
+    steps = [place(basis)[0] for basis in registers.register if any(basis)]
+    vector = 1
+    while vector * size < _WIDEST and vector in steps:
+        vector *= 2
+    apart = [place(basis)[0] for basis in registers.lane if any(basis)]
+    apart += [step for step in steps if step >= vector or step.bit_count() != 1]
+    while any(step % vector for step in apart):
+        vector //= 2
+    lanes = [size * place(registers.element(0, lane))[0] for lane in range(registers.lanes)]
+    if not in_order:
+        words = {(at + n) // _WORD for at in lanes for n in range(0, vector * size, _WORD)}
+        return most_words_in_a_bank(lanes, vector * size, banks) / ceil(len(words) / banks)
+    at_once = banks // max(vector * size // _WORD, 1)
+    groups = [lanes[first : first + at_once] for first in range(0, len(lanes), at_once)]
+    counts = [most_words_in_a_bank(each, vector * size, banks) for each in groups]
     return sum(counts) / len(counts)
 
 
@@ -120,15 +93,16 @@ def _wrapped(
     return row, column
 
 
-def most_words_in_a_bank(addresses: Iterable[int], size: int) -> int:
+def most_words_in_a_bank(addresses: Iterable[int], size: int, banks: int = BANKS) -> int:
     """Return the passes that lanes take which are served together.
 
     Args:
         addresses: Theirs, in bytes.
         size: Bytes that each of them accesses.
+        banks: Banks that serve a word each at a time.
     """
     words: defaultdict[int, set[int]] = defaultdict(set)
     for address in addresses:
         for word in range(address // _WORD, (address + size - 1) // _WORD + 1):
-            words[word % BANKS].add(word)
+            words[word % banks].add(word)
     return max(map(len, words.values()), default=0)

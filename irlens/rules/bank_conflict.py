@@ -7,10 +7,11 @@ word. If several threads access different words of one bank, the request is repl
 one bank take four times as long.
 
 The ttgir has both layouts: where an element lies in shared memory, and which thread accesses it.
-The finding counts the resulting passes and is reported from four on. It covers matrices in blocked
-and swizzled layouts on NVIDIA, and asynchronous copies of single elements, which transpose a tile
-for the tensor cores; tensor-core operands have layouts made to avoid conflicts, and the
-scratch memory of a conversion between layouts is not in the IR.
+The finding counts the resulting passes and is reported from four on. It covers matrices that
+threads read and write in layouts of their own, such as an operand that is unpacked from 4-bit
+weights, and on NVIDIA asynchronous copies of single elements, which transpose a tile for the
+tensor cores. Layouts of operands themselves are made to avoid conflicts, and the scratch memory of
+a conversion between layouts is not in the IR.
 
 ## Example
 
@@ -31,8 +32,8 @@ With rows of 64 fp32, all elements of a column lie in one bank.
 
 ## Targets
 
-NVIDIA. On AMD the lanes that LDS serves at once depend on the width of the instruction, in an
-order that no document gives.
+NVIDIA and AMD. On AMD the lanes that LDS serves at once depend on the width of the instruction, in
+an order that no document gives: the finding says how long a request takes at least, in any order.
 """
 
 from collections.abc import Iterator
@@ -40,8 +41,10 @@ from collections.abc import Iterator
 from irlens.analyze import banks
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
+from irlens.gpus import Arch
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.encodings import blocked
+from irlens.isa.mlir.encoding_maps import Unmapped, linear_map
+from irlens.isa.mlir.encodings import blocked, encoding_of
 from irlens.isa.mlir.linear_maps import UnmappedError
 from irlens.isa.mlir.memory_maps import memory_map
 from irlens.isa.mlir.types import MemDesc, Tensor, Type, read_type
@@ -53,20 +56,25 @@ CODE = "IRL303"
 NAME = "bank-conflict"
 SEVERITY: Severity = "warning"
 CAUSE: Cause = "bank_conflicts"
-NEEDS = ("ttgir", "ptx")
+NEEDS = ("ttgir",)
 
 _TOLERATED = 4
 _COPY = "ttg.async_copy_global_to_local"
+#: Layouts whose threads access elements of their own, and not for others of their warp.
+_BY_THREADS = ("blocked", "linear", "slice")
 _ACCESSES = ("ttg.local_load", "ttg.local_store", "ttg.local_alloc", _COPY)
 
 
 def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each line whose accesses to shared memory take several passes."""
-    if facts.ttgir is None or facts.ptx is None:
+    if facts.ttgir is None or facts.gpu is None:
         return
-    reported = set()
+    reported, arch = set(), facts.gpu.arch
+    times = (
+        "at least {:.0f} times as long" if arch.vendor == "amd" else "{:.0f} passes instead of one"
+    )
     for operation in facts.ttgir.named(*_ACCESSES):
-        passes = _passes(facts.ttgir, operation)
+        passes = _passes(facts.ttgir, operation, arch)
         source = user_line(operation)
         if passes is None or passes < _TOLERATED or source is None or source in reported:
             continue
@@ -74,8 +82,8 @@ def find(facts: Facts) -> Iterator[Match]:
         verb = "reads" if operation.name == "ttg.local_load" else "writes"
         yield Match(
             message=(
-                f"{source} {verb} shared memory with {passes:.0f}-way bank conflicts: a warp's"
-                f" request takes {passes:.0f} passes instead of one"
+                f"{source} {verb} {facts.words.shared_memory} with {passes:.0f}-way bank conflicts:"
+                f" a {facts.words.warp}'s request takes {times.format(passes)}"
             ),
             hint="let threads access shared memory along its rows, not down its columns",
             stage=facts.ttgir.stage,
@@ -87,20 +95,30 @@ def find(facts: Facts) -> Iterator[Match]:
         )
 
 
-def _passes(module: Module, operation: Operation) -> float | None:
-    """Return the passes of a transfer between a tensor and shared memory."""
+def _passes(module: Module, operation: Operation, arch: Arch) -> float | None:
+    """Return the passes of a transfer between a tensor and shared memory; on AMD at least."""
     tensor = next((each for each in operation.types if isinstance(each, Tensor)), None)
     kinds = [_described(each) for each in operation.types]
     descriptor = next((each for each in kinds if isinstance(each, MemDesc)), None)
     if tensor is None or descriptor is None or tensor.shape != descriptor.shape:
         return None
     if operation.name == _COPY:
-        return _copied(module, tensor, descriptor)
-    registers, shared = blocked(module, tensor), banks.swizzled(module, descriptor)
-    bits = tensor.element.bits
-    if registers is None or shared is None or bits is None or bits < 8:
+        return _copied(module, tensor, descriptor) if arch.vendor == "nvidia" else None
+    encoding, bits = encoding_of(module, tensor), tensor.element.bits
+    if encoding is None or encoding.kind not in _BY_THREADS or bits is None or bits < 8:
         return None
-    return banks.passes(registers, shared, tensor.shape, bits // 8)
+    registers = linear_map(tensor.layout, tensor.shape, module.aliases)
+    whole = descriptor.whole[-len(descriptor.shape) :]
+    if isinstance(registers, Unmapped) or arch.shared_banks is None or len(tensor.shape) < 2:
+        return None
+    try:
+        shared = memory_map(descriptor.layout, whole, module.aliases)
+        in_order = arch.vendor == "nvidia"
+        return banks.passes(
+            registers, shared.place, bits // 8, arch.shared_banks, in_order=in_order
+        )
+    except UnmappedError:
+        return None
 
 
 def _described(kind: Type) -> Type:

@@ -1,21 +1,42 @@
+from collections.abc import Callable, Sequence
+
 import pytest
 
 from irlens.analyze import banks
-from irlens.analyze.banks import Swizzled
 from irlens.isa.mlir import parse
+from irlens.isa.mlir.encoding_maps import linear_map
 from irlens.isa.mlir.encodings import Blocked, blocked
-from irlens.isa.mlir.types import MemDesc, read_type
+from irlens.isa.mlir.linear_maps import LinearMap
+from irlens.isa.mlir.memory_maps import memory_map
+from irlens.isa.mlir.types import read_type
 
 SHAPE = (64, 64)
 ROWS = Blocked((1, 4), (2, 16), (4, 1), (1, 0))
 COLUMNS = Blocked((4, 1), (16, 2), (1, 4), (0, 1))
-PLAIN = Swizzled(width=64, fast=1, vector=1, per_phase=1, max_phase=1)
+
+
+def held(layout: Blocked, shape: tuple[int, ...] = SHAPE) -> LinearMap:
+    written = (
+        f"#ttg.blocked<{{sizePerThread = {list(layout.size_per_thread)},"
+        f" threadsPerWarp = {list(layout.threads_per_warp)},"
+        f" warpsPerCTA = {list(layout.warps_per_cta)}, order = {list(layout.order)}}}>"
+    )
+    found = linear_map(written, shape)
+    assert isinstance(found, LinearMap)
+    return found
+
+
+def rows_of(width: int) -> Callable[[Sequence[int]], tuple[int]]:
+    return lambda element: (element[0] * width + element[1],)
+
+
+PLAIN = rows_of(64)
 
 
 def test_what_an_h200_counted() -> None:
     """Wavefronts per request over the least possible, from Nsight Compute: 16.0 and 4.0 / 4."""
-    assert banks.passes(COLUMNS, PLAIN, SHAPE, 4) == 16
-    assert banks.passes(ROWS, PLAIN, SHAPE, 4) == 1
+    assert banks.passes(held(COLUMNS), PLAIN, 4) == 16
+    assert banks.passes(held(ROWS), PLAIN, 4) == 1
 
 
 @pytest.mark.parametrize(
@@ -25,27 +46,32 @@ def test_what_an_h200_counted() -> None:
 )
 def test_one_column(width: int, passes: int) -> None:
     column = Blocked((1, 1), (32, 1), (1, 1), (0, 1))
-    shared = Swizzled(width=width, fast=1, vector=1, per_phase=1, max_phase=1)
-    assert banks.passes(column, shared, (32, width), 4) == passes
+    assert banks.passes(held(column, (32, 1)), rows_of(width), 4) == passes
 
 
 def test_swizzling_spreads_a_column() -> None:
     column = Blocked((1, 1), (32, 1), (1, 1), (0, 1))
-    shared = Swizzled(width=32, fast=1, vector=1, per_phase=1, max_phase=32)
-    assert banks.passes(column, shared, (32, 32), 4) == 1
-    offsets = {shared.offset((row, column)) for row in range(32) for column in range(32)}
+    layout = "#ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 32, order = [1, 0]}>"
+    shared = memory_map(layout, (32, 32))
+    assert banks.passes(held(column, (32, 32)), shared.place, 4) == 1
+    offsets = {shared.place((row, column))[0] for row in range(32) for column in range(32)}
     assert offsets == set(range(32 * 32))
 
 
 def test_threads_that_want_the_same_word() -> None:
     layout = Blocked((1, 1), (1, 32), (1, 1), (1, 0))
-    assert banks.passes(layout, PLAIN, (64, 1), 4) == 1
+    assert banks.passes(held(layout, (64, 1)), PLAIN, 4) == 1
     # Two halves in one word.
-    assert banks.passes(layout, PLAIN, SHAPE, 2) == 1
+    assert banks.passes(held(layout), PLAIN, 2) == 1
 
 
-def test_waves_of_64_are_not_judged() -> None:
-    assert banks.passes(Blocked((1, 1), (64, 1), (1, 1), (0, 1)), PLAIN, SHAPE, 4) is None
+def test_the_least_of_64_lanes() -> None:
+    """All read words of one bank, where two of each would do."""
+    column = held(Blocked((1, 1), (64, 1), (1, 1), (0, 1)), (64, 1))
+    assert banks.passes(column, PLAIN, 4, in_order=False) == 32
+    assert banks.passes(column, PLAIN, 4, 64, in_order=False) == 64
+    row = held(Blocked((1, 1), (1, 64), (1, 1), (1, 0)), (1, 64))
+    assert banks.passes(row, PLAIN, 4, in_order=False) == 1
 
 
 TTGIR = """
@@ -62,18 +88,3 @@ def test_layouts_are_read() -> None:
     module = parse(TTGIR)
     assert blocked(module, read_type("tensor<64x64xf32, #blocked>")) == ROWS
     assert blocked(module, read_type("tensor<64xf32, #blocked>")) is None
-
-
-@pytest.mark.parametrize(
-    ("written", "expected"),
-    [
-        ("!ttg.memdesc<64x32xf16, #shared, #smem, mutable>", Swizzled(64, 0, 8, 2, 4)),
-        ("!ttg.memdesc<64x8xf16, #shared, #smem, mutable, 128x32>", Swizzled(128, 0, 8, 2, 4)),
-        ("!ttg.memdesc<3x64x32xf16, #shared, #smem, mutable>", None),
-        ("!ttg.memdesc<64x64xf16, #padded, #smem, mutable>", None),
-    ],
-)
-def test_descriptors_are_read(written: str, expected: Swizzled | None) -> None:
-    descriptor = read_type(written)
-    assert isinstance(descriptor, MemDesc)
-    assert banks.swizzled(parse(TTGIR), descriptor) == expected

@@ -1,5 +1,7 @@
 from collections.abc import Callable
 
+import pytest
+
 from irlens.model.report import Finding
 
 CODE = "IRL303"
@@ -35,3 +37,25 @@ def test_shows_an_operand_that_is_transposed_as_it_is_copied(look: Look) -> None
     """Of such copies the lanes' addresses in the machine code take eight wavefronts, too."""
     (finding,) = look(CODE, "dots.py")
     assert "dots.py:27 writes shared memory with 8-way bank conflicts" in finding.message
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100"])
+def test_shows_weights_that_are_unpacked_and_joined(look: Look, target: str) -> None:
+    """The lanes' addresses in sm_90's machine code take 4.0 wavefronts of 4 bytes each, too."""
+    (finding,) = look(CODE, "joined_weights.py", target)
+    assert finding.message == (
+        "joined_weights.py:26 writes shared memory with 4-way bank conflicts: a warp's request"
+        " takes 4 passes instead of one"
+    )
+
+
+def test_counts_the_least_of_amd(look: Look) -> None:
+    """64 lanes read 8 bytes each of 32 rows of 128 bytes, all in four of 32 banks."""
+    (finding,) = look(CODE, "flash_attention", "gfx942")
+    assert finding.message == (
+        "flash_attention.py:73 reads LDS with 8-way bank conflicts: a wave's request takes at least"
+        " 8 times as long"
+    )
+    assert look(CODE, "flash_attention", "gfx942", num_stages=1) == []
+    halves = {"a_ptr": "fp16[M, K]", "b_ptr": "fp16[K, N]"}
+    assert look(CODE, "dots.py", "gfx942", args=halves) == []

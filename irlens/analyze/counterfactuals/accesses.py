@@ -15,6 +15,7 @@ from irlens.analyze.counterfactuals.change import (
     larger_tile,
     more_warps,
 )
+from irlens.analyze.counterfactuals.products import summed_dimension
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation, access_edits, edits
 from irlens.isa.mlir.operations import Deed
@@ -230,14 +231,33 @@ def of_scattered(symptom: Symptom) -> Iterator[Change]:
 def of_conflict(symptom: Symptom) -> Iterator[Change]:
     """Yield the loop without pipelining: a pipeline's buffer keeps the order of the load.
 
-    In Gluon the kernel's own layouts are swizzled more.
+    In Gluon the kernel's own layouts are swizzled more. An operand that the tensor core takes with
+    K contiguous is transposed with or without a pipeline.
     """
     yield from _swizzled(symptom)
+    if symptom.blame.kind == "writes" and symptom.module.stage == "ttir":
+        yield from along_k(symptom, symptom.operation("load"))
     module, access = symptom.module, symptom.operation(*ACCESSES, "transpose", "multiply matrices")
     loop = symptom.enclosing(access, "for")
     if loop is not None and module.stage == "ttir":
         text = edits.with_stages(module, loop, 1)
         yield Change("num_stages=1 on the loop, which needs no buffer", ttir=text)
+
+
+def along_k(symptom: Symptom, load: Operation | None) -> Iterator[Change]:
+    """Yield an operand that lies in memory in the order in which the tensor core takes it."""
+    module = symptom.module
+    address = producers(module, load)[0] if load is not None else None
+    tile = edits.loaded_type(load) if load is not None else None
+    if load is None or address is None or not isinstance(tile, Tensor) or len(tile.shape) != 2:
+        return
+    dimension = summed_dimension(module, load)
+    hint = edits.contiguity(address, tile.shape[dimension], dimension)
+    yield Change(
+        "the addresses known to be contiguous along K",
+        ttir=edits.with_hints(module, [(address, hint)]),
+        at=user_line(load),
+    )
 
 
 def _swizzled(symptom: Symptom) -> Iterator[Change]:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from irlens.analyze import ttgir_refusals as refusals
 from irlens.analyze.address_slice import computed_from, load_chain, loaded_parts
-from irlens.analyze.counterfactuals.accesses import producers
+from irlens.analyze.counterfactuals.accesses import along_k, producers
 from irlens.analyze.counterfactuals.change import (
     Change,
     Symptom,
@@ -16,7 +16,7 @@ from irlens.analyze.counterfactuals.change import (
     known_multiples,
     larger_tile,
 )
-from irlens.analyze.counterfactuals.products import of_right_operand, summed_dimension
+from irlens.analyze.counterfactuals.products import of_right_operand
 from irlens.analyze.loops import ONLY
 from irlens.analyze.mlir_loops import (
     carried,
@@ -70,7 +70,7 @@ def of_load(symptom: Symptom) -> Iterator[Change]:
     elif reason == refusals.CONDITIONAL and load is not None:
         yield from _unconditional(symptom, load)
     elif reason == refusals.TRANSPOSED:
-        yield from _along_k(symptom, load)
+        yield from along_k(symptom, load)
         for narrow in ("f8E4M3FN", "f8E5M2"):
             text = edits.with_type(module, narrow, "f16")
             yield Change(f"f16 in place of {narrow}, which wgmma takes in either order", ttir=text)
@@ -124,21 +124,6 @@ def _carried_once(module: Module, loop: Operation) -> Iterator[Change]:
         f"the last iteration's value in place of {' and '.join(names)}",
         ttir=edits.with_yielded(module, loop, newer),
         cause=f"the loop carries {' and '.join(names)} for more than one iteration",
-    )
-
-
-def _along_k(symptom: Symptom, load: Operation | None) -> Iterator[Change]:
-    """Yield an operand that lies in memory in the order in which the tensor core takes it."""
-    module = symptom.module
-    address = producers(module, load)[0] if load is not None else None
-    tile = edits.loaded_type(load) if load is not None else None
-    if load is None or address is None or not isinstance(tile, Tensor) or len(tile.shape) != 2:
-        return
-    dimension = summed_dimension(module, load)
-    hint = edits.contiguity(address, tile.shape[dimension], dimension)
-    yield Change(
-        "the addresses known to be contiguous along K",
-        ttir=edits.with_hints(module, [(address, hint)]),
     )
 
 
