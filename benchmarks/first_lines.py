@@ -47,6 +47,11 @@ SCENARIOS = {
         "irlens sweep irlens-attention --set BLOCK_N=32,64,128 --num-warps 4,8",
         "irlens suggest irlens-attention --budget 60s",
     ),
+    "a plateau": (
+        "irlens record paged_decode.py",
+        "irlens sweep irlens-paged_decode --num-stages 2,3,4,5",
+        "irlens suggest irlens-paged_decode",
+    ),
     "an edit": (
         "irlens record fp8_matmul.py",
         "sed -i 's/BLOCK_N=128, BLOCK_K=64/BLOCK_N=256, BLOCK_K=128/' fp8_matmul.py",
