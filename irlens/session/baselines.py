@@ -92,9 +92,9 @@ def run_check(request: CheckRequest, session: Session) -> Checked:
 
 
 def _named(request: CheckRequest) -> str:
-    """Return the kernel as a command names it; "KERNEL" for several, or a path with blanks."""
-    named = [each for each in request.kernels if re.fullmatch(r"[\w./:~-]+", each)]
-    return named[0] if len(named) == len(request.kernels) == 1 else "KERNEL"
+    """Return the kernels as a command names them; "KERNEL" for none, or paths with blanks."""
+    plain = all(re.fullmatch(r"[\w./:~-]+", each) for each in request.kernels)
+    return " ".join(request.kernels) if plain and request.kernels else "KERNEL"
 
 
 def _choose(

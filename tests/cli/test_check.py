@@ -293,7 +293,9 @@ class TestTrouble:
 
     def test_nothing_to_do(self, tmp_path: Path) -> None:
         assert "--update" in self.fails(tmp_path)
-        assert "nothing to check against" in self.fails(tmp_path, "softmax", "-t", "h100")
+        refused = self.fails(tmp_path, "softmax", "vector_add", "-t", "h100")
+        assert "nothing to check against" in refused
+        assert "irlens check softmax vector_add --update" in refused
         assert not list(tmp_path.iterdir())
 
     def test_options_and_names(self, captured: Path) -> None:
