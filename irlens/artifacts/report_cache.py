@@ -17,7 +17,7 @@ import msgspec
 
 from irlens.artifacts import inventory, store
 from irlens.model import calibration_files, files
-from irlens.model.capture import Capture, Disassembly
+from irlens.model.capture import Capture, Disassembly, ReportExtent
 from irlens.model.errors import ArtifactError
 
 if TYPE_CHECKING:  # a cached page needs none
@@ -39,7 +39,7 @@ def report_of(
     make: "Callable[[], Report]",
     disassembly: Disassembly,
     *,
-    brief: bool = False,
+    extent: ReportExtent = "whole",
 ) -> "Report":
     """Return the report of a capture from the cache, or make and cache it.
 
@@ -47,12 +47,12 @@ def report_of(
 
     Args:
         make: Makes the report on a cache miss; only then are the analyses imported.
-        brief: Whether it makes a report that lacks what comparisons do not show.
+        extent: A brief report lacks what comparisons do not show.
 
     Raises:
         ArtifactError: An artifact is broken, gone, or changed since the capture was listed.
     """
-    key = key_of(capture.digest, disassembly, brief=brief)
+    key = key_of(capture.digest, disassembly, extent)
     report = recall(key)
     if report is not None:
         capture.check_unchanged()
@@ -71,9 +71,9 @@ def report_of(
     return report
 
 
-def key_of(digest: bytes, disassembly: Disassembly, *, brief: bool = False) -> str:
+def key_of(digest: bytes, disassembly: Disassembly, extent: ReportExtent = "whole") -> str:
     """Return the key of the report of a capture with some ``digest``."""
-    covers = bytes([disassembly is not Disassembly.SKIP, brief])
+    covers = bytes([disassembly is not Disassembly.SKIP, extent == "brief"])
     parts = (program_digest(), calibration_files.digest(), digest, covers)
     return hashlib.sha256(b"".join(parts)).hexdigest()
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import msgspec
 
@@ -47,6 +47,10 @@ class Disassembly(Enum):
     TRY = None
     #: A disassembler that is missing or fails is an error.
     REQUIRE = True
+
+
+#: How much a report holds: a brief one lacks what lists and comparisons do not show.
+ReportExtent: TypeAlias = Literal["whole", "brief"]
 
 
 def stage_rank(name: str) -> int:

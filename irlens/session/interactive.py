@@ -137,7 +137,8 @@ class InteractiveSession(LongQuestions):
         self._coding = threading.Lock()
         self._demands: dict[str, Demand | None] = {}
         self._compiling = threading.Lock()
-        self._reader = listed_entries.EntryReader(brief=indexed)  # the index remembers entries
+        # The index remembers entries.
+        self._reader = listed_entries.EntryReader("brief" if indexed else "whole")
         self._index: EntryIndex | None = None
         self._learning = threading.Lock()
 

@@ -14,7 +14,7 @@ from irlens.artifacts import processes, store
 from irlens.artifacts.entries import Broken
 from irlens.figures import COLUMNS
 from irlens.model import ranking
-from irlens.model.capture import Capture
+from irlens.model.capture import Capture, ReportExtent
 from irlens.model.config import identity_of
 from irlens.model.errors import ArtifactError, IrlensError
 from irlens.model.inspected import Inspected
@@ -147,16 +147,16 @@ def entry_of_report(key: str, report: Inspected, place: str) -> Entry:
     )
 
 
-def read_entries(unread: Sequence[Unread], *, brief: bool = False) -> Iterator[Entry]:
+def read_entries(unread: Sequence[Unread], extent: ReportExtent = "whole") -> Iterator[Entry]:
     """Yield the complete entry of each capture, or one that says why it cannot be read.
 
     Args:
-        brief: Whether to compute what entries show alone: no report is then remembered.
+        extent: Brief computes what entries show alone: no report is then remembered.
     """
     codes = codes_of([capture for _, capture, _ in unread])
     for (key, capture, place), code in zip(unread, codes, strict=True):
         try:
-            report = read_brief(code) if brief else complete_report(code)
+            report = read_brief(code) if extent == "brief" else complete_report(code)
             entry = _complete(key, capture, report, place)
             capture.check_unchanged()
         except IrlensError as error:
@@ -188,11 +188,11 @@ class EntryReader:
     The pool leaves one core to the interface.
 
     Args:
-        brief: See ``read_entries``.
+        extent: See ``read_entries``.
     """
 
-    def __init__(self, *, brief: bool = False) -> None:
-        self._brief = brief
+    def __init__(self, extent: ReportExtent = "whole") -> None:
+        self._extent: ReportExtent = extent
         self._pool: Executor | None = None
         self._starting = threading.Lock()
 
@@ -202,7 +202,7 @@ class EntryReader:
         Closing the iterator drops the tasks that have not begun.
         """
         if len(unread) <= _FEW and not many:
-            yield from read_entries(unread, brief=self._brief)
+            yield from read_entries(unread, self._extent)
             return
         from concurrent.futures import as_completed
         from concurrent.futures.process import BrokenProcessPool
@@ -212,9 +212,7 @@ class EntryReader:
             pool = self._pool = self._pool or processes.start_pool(workers)
         tasks = []
         try:
-            tasks = [
-                pool.submit(_read_batch, batch, brief=self._brief) for batch in _batches(unread)
-            ]
+            tasks = [pool.submit(_read_batch, batch, self._extent) for batch in _batches(unread)]
             for future in as_completed(tasks):
                 yield from future.result()
         except BrokenProcessPool:
@@ -225,8 +223,8 @@ class EntryReader:
                 task.cancel()
 
 
-def _read_batch(batch: Sequence[Unread], *, brief: bool) -> list[Entry]:
-    return list(read_entries(batch, brief=brief))
+def _read_batch(batch: Sequence[Unread], extent: ReportExtent) -> list[Entry]:
+    return list(read_entries(batch, extent))
 
 
 def _batches(unread: Sequence[Unread]) -> Iterator[Sequence[Unread]]:

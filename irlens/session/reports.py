@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from irlens.artifacts import report_cache
-from irlens.model.capture import Capture, Disassembly
+from irlens.model.capture import Capture, Disassembly, ReportExtent
 from irlens.model.comparison import Side
 from irlens.model.errors import ArtifactError, IrlensError, ToolError
 from irlens.session.background import Due, disassembling, preparing
@@ -28,12 +28,12 @@ def report_of(
     subject: "Capture | CaptureCode",
     disassembly: Disassembly = Disassembly.SKIP,
     *,
-    brief: bool = False,
+    extent: ReportExtent = "whole",
 ) -> "Report":
     """Return a capture's report: a remembered one, or a new one that is then remembered.
 
     Args:
-        brief: Whether it may lack what comparisons do not show.
+        extent: A brief one may lack what comparisons do not show.
 
     Raises:
         ArtifactError: An artifact is broken or gone.
@@ -46,14 +46,14 @@ def report_of(
         with disassembling([capture.stages] if wanted is not Disassembly.SKIP else []):
             from irlens.report.inspection import Brief, Inspection
 
-            return (Brief if brief else Inspection)(subject, wanted).report()
+            return (Brief if extent == "brief" else Inspection)(subject, wanted).report()
 
     try:
-        return report_cache.report_of(capture, make, wanted, brief=brief)
+        return report_cache.report_of(capture, make, wanted, extent=extent)
     except ToolError as error:
         if disassembly is not Disassembly.TRY:
             raise
-        report = report_of(subject, brief=brief)
+        report = report_of(subject, extent=extent)
         unknown = report.unknown | {"pressure.sass": error.message}
         return replace(report, unknown=unknown)
 
@@ -122,27 +122,30 @@ def recall_complete(capture: Capture) -> "Report | None":
 
 
 def recall(
-    capture: Capture, disassembly: Disassembly = Disassembly.SKIP, *, brief: bool = False
+    capture: Capture, disassembly: Disassembly = Disassembly.SKIP, extent: ReportExtent = "whole"
 ) -> "Report | None":
     """Return what ``report_of`` would return if it is remembered, ``None`` otherwise."""
-    keys = report_keys([capture], disassembly, brief=brief)
+    keys = report_keys([capture], disassembly, extent=extent)
     return report_cache.recall(keys[0]) if keys is not None else None
 
 
-def _make_reports(due: Sequence[Due], *, brief: bool) -> None:
+def _make_reports(due: Sequence[Due], extent: ReportExtent) -> None:
     """Make and cache reports; who needs one that fails reports the error."""
     listings = _listings(due)
     for capture, disassembly in due:
         with suppress(IrlensError):
-            _make_report(capture, disassembly, listings, brief=brief)
+            _make_report(capture, disassembly, listings, extent=extent)
 
 
 def _make_report(
-    capture: Capture, disassembly: Disassembly, listings: "CodeListings | None", *, brief: bool
+    capture: Capture,
+    disassembly: Disassembly,
+    listings: "CodeListings | None",
+    extent: ReportExtent,
 ) -> "Report":
     from irlens.analyze.capture_code import CaptureCode  # a remembered report needs none
 
-    return report_of(CaptureCode(capture, listings), disassembly, brief=brief)
+    return report_of(CaptureCode(capture, listings), disassembly, extent=extent)
 
 
 def _listings(due: Sequence[Due]) -> "CodeListings":
@@ -203,7 +206,7 @@ class _Recalled(NamedTuple):
     kernel: str
     selected: "Sequence[Capture | Report]"
     disassembly: Disassembly
-    brief: bool
+    extent: ReportExtent
     reports: "list[Report | None]"
 
 
@@ -211,22 +214,22 @@ def inspect_sets(
     sets: "Sequence[tuple[str, Sequence[Capture | Report]]]",
     disassembly: Disassembly,
     notify: Callable[[str], None],
-    *,
-    compared: bool = False,
+    extent: ReportExtent = "whole",
 ) -> "list[list[tuple[Capture | None, Report]]]":
     """Return the reports of what several KERNELs select, see ``Session.inspect``.
 
     Those that are not remembered are made on all cores if they are many.
 
     Args:
-        compared: Whether they are for a comparison: many then lack what it does not show. Who
-            compares few often looks at them next.
+        extent: Brief for a comparison: many reports then lack what it does not show. Who compares
+            few often looks at them next.
 
     Raises:
         ArtifactError: A set has no readable capture.
     """
-    brief = compared and all(len(selected) > _MOST_DISASSEMBLED for _, selected in sets)
-    recalled = [_recall_set(*each, disassembly, brief=brief) for each in sets]
+    if any(len(selected) <= _MOST_DISASSEMBLED for _, selected in sets):
+        extent = "whole"
+    recalled = [_recall_set(*each, disassembly, extent=extent) for each in sets]
     missing = [
         (each, one.disassembly)
         for one in recalled
@@ -234,34 +237,38 @@ def inspect_sets(
         if isinstance(each, Capture) and report is None
     ]
     listings = _listings(missing) if missing else None
-    with preparing(missing, partial(_make_reports, brief=brief)):
+    with preparing(missing, partial(_make_reports, extent=extent)):
         return [_inspect_set(one, listings, notify) for one in recalled]
 
 
 def _recall_set(
-    kernel: str, selected: "Sequence[Capture | Report]", disassembly: Disassembly, *, brief: bool
+    kernel: str,
+    selected: "Sequence[Capture | Report]",
+    disassembly: Disassembly,
+    extent: ReportExtent,
 ) -> _Recalled:
     disassembly = _of_several(selected, disassembly)
     reports = [
         each
         if not isinstance(each, Capture)
-        else recall(each, disassembly) or (recall(each, disassembly, brief=True) if brief else None)
+        else recall(each, disassembly)
+        or (recall(each, disassembly, "brief") if extent == "brief" else None)
         for each in selected
     ]
-    return _Recalled(kernel, selected, disassembly, brief, reports)
+    return _Recalled(kernel, selected, disassembly, extent, reports)
 
 
 def _inspect_set(
     recalled: _Recalled, listings: "CodeListings | None", notify: Callable[[str], None]
 ) -> "list[tuple[Capture | None, Report]]":
-    kernel, selected, disassembly, brief, reports = recalled
+    kernel, selected, disassembly, extent, reports = recalled
     inspected: list[tuple[Capture | None, Report]] = []
     for each, report in zip(selected, reports, strict=True):
         if not isinstance(each, Capture):
             inspected.append((None, each))
             continue
         try:
-            made = report or _make_report(each, disassembly, listings, brief=brief)
+            made = report or _make_report(each, disassembly, listings, extent=extent)
             inspected.append((each, made))
         except ArtifactError as error:
             if len(selected) == 1:
@@ -280,7 +287,7 @@ def nothing_readable(kernel: str) -> ArtifactError:
 
 
 def report_keys(
-    selected: "Sequence[Capture | Report]", disassembly: Disassembly, *, brief: bool = False
+    selected: "Sequence[Capture | Report]", disassembly: Disassembly, extent: ReportExtent = "whole"
 ) -> list[str] | None:
     """Return the keys of captures' reports.
 
@@ -293,7 +300,7 @@ def report_keys(
         return None
     try:
         keys = [
-            report_cache.key_of(each.digest, _wanted(each, disassembly), brief=brief)
+            report_cache.key_of(each.digest, _wanted(each, disassembly), extent=extent)
             for each in captures
         ]
         for each in captures:

@@ -109,7 +109,7 @@ class Session:
             for (kernel, _), each in zip(sides, sets, strict=True)
             if each or not equal
         ]
-        inspected = iter(inspect_sets(rest, disassembly, self._notify, compared=True))
+        inspected = iter(inspect_sets(rest, disassembly, self._notify, "brief"))
         return [
             [report for _, report in next(inspected)] if each or not equal else [] for each in sets
         ], equal
