@@ -9,6 +9,8 @@ from irlens.model.capture import Manifest, Metadata
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import CaptureError
 
+pytestmark = pytest.mark.compiled_to("ttir")
+
 TUNED = """
     def prune(configs, named_args, **kwargs):
         assert named_args["x_ptr"].element_size() * 8 == 16

@@ -5,6 +5,8 @@ import pytest
 from irlens.analyze.facts import Facts
 from irlens.model.report import Finding
 
+pytestmark = pytest.mark.compiled_to("ttgir")  # all that the rule needs
+
 CODE = "IRL310"
 Look = Callable[..., list[Finding]]
 

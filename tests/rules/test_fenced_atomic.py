@@ -4,6 +4,8 @@ import pytest
 
 from irlens.model.report import Finding
 
+pytestmark = pytest.mark.compiled_to("ttgir")  # all that the rule needs
+
 CODE = "IRL308"
 Look = Callable[..., list[Finding]]
 

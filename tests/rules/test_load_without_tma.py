@@ -2,8 +2,12 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from irlens.analyze.facts import Facts
 from irlens.rules import load_without_tma
+
+pytestmark = pytest.mark.compiled_to("ttgir")  # all that the rule needs
 
 KERNEL = "warp_specialized.py:ws_matmul"
 

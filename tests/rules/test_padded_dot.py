@@ -1,6 +1,10 @@
 from collections.abc import Callable
 
+import pytest
+
 from irlens.model.report import Finding
+
+pytestmark = pytest.mark.compiled_to("ttgir")  # all that the rule needs
 
 CODE = "IRL402"
 Look = Callable[..., list[Finding]]

@@ -16,6 +16,8 @@ from irlens.model.capture import Manifest
 from irlens.model.config import Target
 from irlens.model.errors import CaptureError, UnknownNameError
 
+pytestmark = pytest.mark.compiled_to("ttir")
+
 KERNEL = """
 @triton.jit
 def k(x_ptr):
