@@ -10,6 +10,7 @@ from irlens import rules
 from irlens.analyze import register_holders
 from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.counterfactuals import (
+    ACCESSES,
     DECIDED_BY_ASSEMBLER,
     LASTING,
     LIMITS,
@@ -29,6 +30,7 @@ from irlens.artifacts import pass_dumps
 from irlens.diff.code.stage import side_of
 from irlens.diff.passes import States, remarks_of
 from irlens.diff.passes.lines import LineFollower, deciding, first_changing, follow
+from irlens.isa.mlir.types import Tensor
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError, UnknownNameError
 from irlens.model.report import Finding
@@ -282,7 +284,11 @@ class _Laboratory:
             if not same and self._solves_another_problem(finding, change, outcome):
                 return None
             before, after = self._times(change, outcome)
-            is_cause = change.is_cause or self._frees_what_holds(finding, outcome)
+            is_cause = (
+                change.is_cause
+                or self._frees_what_holds(finding, outcome)
+                or self._grows_alone(finding, change)
+            )
         except IrlensError as error:
             return Experiment(
                 change=change.words, gone=None, is_cause=change.is_cause, error=error.message
@@ -319,6 +325,19 @@ class _Laboratory:
         if outcome.work[:compared] != self._own.work[:compared]:
             return None, None
         return before, outcome.estimate_us
+
+    def _grows_alone(self, finding: Finding, change: Change) -> bool:
+        """Whether a change makes the blamed dimension of the tile longer, and no other."""
+        changed = CaptureCode(_one(self._session, self._request_of(change))).source
+        if change.grows is None or changed is None:
+            return False
+        shapes = []
+        for module in (self._module, changed.named):
+            access = Symptom(finding, module, self.report.config).operation(*ACCESSES)
+            kinds = access.types if access is not None else ()
+            shapes.append(next((each.shape for each in kinds if isinstance(each, Tensor)), ()))
+        rank, pairs = len(shapes[0]), enumerate(zip(*shapes, strict=False))
+        return [n - rank for n, (one, other) in pairs if one != other] == [change.grows]
 
     def _frees_what_holds(self, finding: Finding, outcome: Outcome) -> bool:
         """Whether the lines that hold most registers account for those that a change frees."""

@@ -58,6 +58,7 @@ E4M3 = {"a_ptr": "fp8e4nv[M, K]", "b_ptr": "fp8e4nv[K, N]"}
 AMDS_FP8 = {"a": "fp8e4b8[M, K]", "b": "fp8e4b8[K, N]"}
 LONG_ROW = {"BLOCK_SIZE": "16384"}
 TOTAL, MANY = f"{FINDINGS}/atomics.py:total", {"n": "4194304"}
+SQUARE = f"{FINDINGS}/square_tiles.py"
 AMD_LOOPS = "TritonAMDGPUScheduleLoops"
 LLVM, AMD = "ConvertTritonGPUToLLVM", "ConvertTritonAMDGPUToLLVM"
 
@@ -106,6 +107,11 @@ TABLE = [
     (f"{FINDINGS}/memory.py:before", "gfx942", {}, {}, "IRL304", "tl.load(", "the addresses",
      "a mask of the 1,024 elements"),
     ("flash_attention", "gfx942", {}, {}, "IRL303", "tl.dot(q, k.T)", AMD_LOOPS, "num_stages=1"),
+    (f"{SQUARE}:turned", "h100", {}, {}, "IRL302", "tl.store(", "the tile", "BN=8"),
+    (f"{SQUARE}:alternating", "sm_90", {}, {}, "IRL203", "total +=", "TritonGPUAssignLatencies",
+     "without an exchange"),
+    (f"{SQUARE}:alternating", "gfx950", {}, {}, "IRL203", "total +=", AMD_LOOPS,
+     "without an exchange"),
     (f"{FINDINGS}/misaligned.py:rows", "sm_90", {}, {}, "IRL307", "tl.load(", "", "stride=1024"),
     (f"{FINDINGS}/misaligned.py:shifted", "sm_80", {}, {}, "IRL307", "tl.load(", LLVM,
      "0 in place of 1"),
@@ -315,6 +321,9 @@ BY_HAND = [
     (f"{FINDINGS}/columns.py:strip", "sm_90", {"WIDTH": "8"}, {}, "IRL302"),
     (f"{FINDINGS}/transpose.py:transpose", "sm_90", {"STAGES": "1"}, {}, "IRL303"),
     ("flash_attention", "gfx942", {"num_stages": "1"}, {}, "IRL303"),
+    (f"{SQUARE}:turned", "h100", {"BN": "8"}, {}, "IRL302"),
+    (f"{SQUARE}:alternating", "sm_90", {"SWAP": "False"}, {}, "IRL203"),
+    (f"{SQUARE}:alternating", "gfx950", {"SWAP": "False"}, {}, "IRL203"),
     (f"{FINDINGS}/misaligned.py:rows", "sm_90", {}, {"stride": "1024"}, "IRL307"),
     (f"{SECTORS}:few_elements", "sm_90", {"num_warps": "2"}, {}, "IRL309"),
     (f"{SECTORS}:doubled", "sm_90", {}, {}, "IRL309"),

@@ -46,6 +46,7 @@ from irlens.isa.mlir.operations import Deed, names_of
 from irlens.model.report import Finding
 
 __all__ = [
+    "ACCESSES",
     "DECIDED_BY_ASSEMBLER",
     "LASTING",
     "LIMITS",

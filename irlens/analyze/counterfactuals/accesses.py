@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from math import prod
 
 from irlens.analyze.address_slice import argument_roles, computed_from
-from irlens.analyze.addresses import Addresses, divisors
+from irlens.analyze.addresses import Access, Addresses, divisors
 from irlens.analyze.counterfactuals.change import (
     Change,
     Symptom,
@@ -83,13 +83,30 @@ def of_uncoalesced(symptom: Symptom) -> Iterator[Change]:
             yield from _as_few_beside(symptom, access)
             yield from more_warps(symptom)
         case "rows":
-            yield from larger_tile(symptom, access, _elements_of(_LINE, access))
+            enough, all_accesses = _elements_of(_LINE, access), Addresses(module).accesses
+            its = [each for each in all_accesses(divisors(module)) if each.line == access.span.line]
+            yield from larger_tile(
+                symptom, access, enough, blamed=_contiguous(its[0]) if its else None
+            )
         case "short":
             yield from fewer_warps(symptom)
         case "indirect":
             yield from _in_order(module, access)
         case _:
             yield from _side_by_side(symptom, access)
+
+
+def _contiguous(access: Access) -> int | None:
+    """Return the dimension of an access's tile that is contiguous in memory, from the end."""
+    axes = access.pointer.axes
+    return next(
+        (
+            number - len(axes)
+            for number, axis in enumerate(axes)
+            if axis.symbol is None and axis.step == access.element_bytes
+        ),
+        None,
+    )
 
 
 def _elements_of(size: int, access: Operation) -> int:
@@ -113,11 +130,10 @@ def _as_few_beside(symptom: Symptom, access: Operation) -> Iterator[Change]:
     for each in Addresses(module).accesses(divisors(module)):
         other = operations.get(each.line)
         address = producers(module, other)[0] if other is not None else None
-        steps = [axis.step == each.element_bytes for axis in each.pointer.axes]
-        if address is None or not any(steps) or each.line == access.span.line:
+        dimension = _contiguous(each)
+        if address is None or dimension is None or each.line == access.span.line:
             continue
         if each.width(_MOST_THREADS, masked=False) > few * each.element_bytes:
-            dimension = steps.index(True) - len(steps)
             hints.append((address, edits.contiguity(address, few, dimension)))
             lines |= {each.source.line} if each.source is not None else set()
     if hints:

@@ -29,6 +29,8 @@ class Change(msgspec.Struct, frozen=True):
         cause: What it blames instead of the finding's own reason; empty for that.
         at: The line of Python whose loads the deciding pass treats differently; ``None`` for the
             finding's own line.
+        grows: The dimension of the access's tile that is blamed, from the end (-1); a change that
+            makes this one longer, and no other, changes the cause. ``None`` if unknown.
     """
 
     words: str
@@ -37,6 +39,7 @@ class Change(msgspec.Struct, frozen=True):
     is_cause: bool = True
     cause: str = ""
     at: SourceLocation | None = None
+    grows: int | None = None
 
 
 class Symptom(msgspec.Struct, frozen=True):
@@ -124,12 +127,19 @@ def enough_warps(symptom: Symptom) -> Iterator[Change]:
 
 
 def larger_tile(
-    symptom: Symptom, operation: Operation, enough: int, times: int = 1
+    symptom: Symptom,
+    operation: Operation,
+    enough: int,
+    times: int = 1,
+    blamed: int | None = None,
 ) -> Iterator[Change]:
     """Yield larger values of a constexpr that is a short dimension of an operation's tensors.
 
-    Where several constexprs are equal, nothing tells which is the dimension: that the finding goes
-    with one of them proves nothing.
+    Where several constexprs are equal, the tile of the recompilation tells which is the dimension
+    that is blamed, if one is; else that the finding goes with one of them proves nothing.
+
+    Args:
+        blamed: The dimension that is blamed, from the end (-1); ``None`` if unknown.
     """
     kinds = (operation.result_type, *operation.types)  # a product's result has its M and N
     tensor = next((each for each in kinds if isinstance(each, Tensor)), None)
@@ -144,7 +154,8 @@ def larger_tile(
     for doubling in range(least, least + (1 if times > 1 else _MOST_DOUBLINGS)):
         for name, value in sizes.items():  # a dimension that is twice as long first, whichever
             larger = value << doubling
-            yield Change(f"{name}={larger}", {name: str(larger)}, is_cause=values.count(value) == 1)
+            words, alone = f"{name}={larger}", values.count(value) == 1
+            yield Change(words, {name: str(larger)}, is_cause=alone, grows=blamed)
 
 
 def known_multiples(names: Sequence[str]) -> str:

@@ -109,21 +109,23 @@ def _of_loop(symptom: Symptom, loop: Operation) -> Iterator[Change]:
 
 
 def _carried_once(module: Module, loop: Operation) -> Iterator[Change]:
-    """Yield the loop that carries each value for one iteration.
-
-    Values that it exchanges have no other one to carry in their place.
-    """
+    """Yield the loop that carries each value for one iteration, and exchanges none."""
     far, values = carried_farther(module, loop), carried(module, loop)
     newer = dict(far)
     for _ in far:  # a value may be handed on several times
         newer = {name: values.get(value, value) for name, value in newer.items()}
-    if any(each in values for each in newer.values()):
-        return
+    swapped = {name for name, value in newer.items() if value in values}
+    newer |= {name: name for name in swapped}
     names = sorted(re.sub(r"_\d+$", "", each.removeprefix("%")) for each in newer)
+    both = " and ".join(names)
+    words, cause = f"the last iteration's value in place of {both}", f"carries {both}"
+    if swapped:
+        verb = "exchanges" if len(swapped) == len(newer) else "exchanges or carries"
+        words, cause = f"{both} kept without an exchange", f"{verb} {both}, and carries each"
     yield Change(
-        f"the last iteration's value in place of {' and '.join(names)}",
+        words,
         ttir=edits.with_yielded(module, loop, newer),
-        cause=f"the loop carries {' and '.join(names)} for more than one iteration",
+        cause=f"the loop {cause} for more than one iteration",
     )
 
 
