@@ -178,6 +178,9 @@ def of_changed_time(one: dict[str, Json]) -> Iterator[float]:
                     yield from three_digits(part[side] or 0)
         case {"estimate_us": float() as estimate, "bound": _}:
             yield from three_digits(estimate)
+        case {"before": float() as before, "after": float() as after, "unit": "us"}:
+            for time in (before, after, abs(after - before)):
+                yield from three_digits(time)
 
 
 def of_shared_memory(one: dict[str, Json]) -> Iterator[float]:
