@@ -303,7 +303,7 @@ def large(folder: Path) -> Iterator[Row]:
 
 def comparison(folder: Path) -> Iterator[Row]:
     """Two caches of as many kernels, whose code differs, and two that are mostly equal."""
-    before, after = _compiled(folder, "samples"), _compiled(folder, "others", num_warps=2)
+    before, after = _compiled(folder, "samples"), _compiled(folder, "others", num_warps=16)
     number = len(list(before.iterdir()))
     for work in ("cold", "again"):
         used = run([*IRLENS, "diff", str(before), str(after)], folder / "diff", codes=(0, 1))
