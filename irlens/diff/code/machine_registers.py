@@ -111,7 +111,8 @@ def _amdgcn_steps(
             uses = _of_some_lanes(uses)
         known = uses is not None and len(uses) == counts.get(each.line, 0)
         yield Step(each.line, uses if known else None)
-        masked = amdgcn_registers.lanes_off(each, masked)
+        changed = amdgcn_registers.lanes_off(each)
+        masked = masked if changed is None else changed
 
 
 def _amdgcn_uses(instruction: amdgcn.Instruction) -> list[OperandUse] | None:

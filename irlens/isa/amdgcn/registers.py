@@ -106,7 +106,8 @@ def register_use(function: FunctionBody) -> RegisterUse:
         reads.append(accessed.reads)
         writes.append(accessed.writes)
         kills.append(accessed.kills & ~VECTOR if off else accessed.kills)
-        off = lanes_off(instruction, off)
+        changed = lanes_off(instruction)
+        off = off if changed is None else changed
     return RegisterUse(
         reads=reads,
         writes=writes,
@@ -131,11 +132,10 @@ def _at_entry(function: FunctionBody) -> int:
     return FILES.bits("s", 0, scalars) | FILES.bits("v", 0, vectors)
 
 
-def lanes_off(instruction: Instruction, before: bool) -> bool:
-    """Whether lanes may be off after an instruction, without a branch around the code.
+def lanes_off(instruction: Instruction) -> bool | None:
+    """Whether an instruction may switch lanes off, without a branch around the code.
 
-    Args:
-        before: Whether lanes may be off before it.
+    ``None`` where they stay as they were.
     """
     mnemonic = instruction.mnemonic
     if mnemonic.startswith("s_cbranch_exec"):
@@ -145,7 +145,7 @@ def lanes_off(instruction: Instruction, before: bool) -> bool:
     to_exec = "exec" in [register.file for register in written]
     if "saveexec" in mnemonic or "wrexec" in mnemonic or to_exec:
         return not mnemonic.startswith(("s_or_", "s_mov_"))
-    return before or mnemonic.startswith("v_cmpx")
+    return True if mnemonic.startswith("v_cmpx") else None
 
 
 def access(instruction: Instruction, lanes: int) -> Access | None:
