@@ -48,6 +48,8 @@ if TYPE_CHECKING:  # it loads the compiler layer
 _OF_ASSEMBLER = ("C75", "registers", "spill", "Potential Performance Loss")
 #: What the pipeliner says of a loop at one of its operations, whose line may be another one's.
 _NOT_PIPELINED = "Pipelining will be disabled"
+#: Registers that limit the occupancy, and what fewer of them may lead to.
+_OCCUPANCY, _SPILL = "IRL102", "IRL105"
 
 
 #: Receives the number of explained findings, of all findings, and what is tried.
@@ -296,11 +298,17 @@ class _Laboratory:
         return Experiment(
             change=change.words,
             gone=not same,
-            instead=here[0].message if here and not same else "",
+            instead="" if same else self._instead(finding, here, outcome),
             is_cause=is_cause,
             before_us=before,
             after_us=after,
         )
+
+    def _instead(self, finding: Finding, here: list[Finding], outcome: Outcome) -> str:
+        """Return the finding that has come in place of one: of its line, or spilled registers."""
+        if finding.code == _OCCUPANCY and not self._own.findings(_SPILL):
+            here = [*here, *outcome.findings(_SPILL)]
+        return here[0].message if here else ""
 
     def _solves_another_problem(self, finding: Finding, change: Change, outcome: Outcome) -> bool:
         """Whether a finding may be gone for what a change leaves to nobody, or leaves unknown."""

@@ -430,6 +430,15 @@ def _code(kernel: str, explanation: Explanation) -> str:
     return path.read_text("utf-8").splitlines()[source.line - 1]
 
 
+@pytest.mark.slow
+def test_a_limit_of_registers_that_spills_them_is_said() -> None:
+    (found,) = _explained(f"{FINDINGS}/heavy_row.py", "h100", {}, {}, "IRL102")
+    (first, *_) = found.experiments
+    assert first.gone
+    assert "maxnreg=" in first.change
+    assert "spilled" in first.instead
+
+
 def test_a_wrong_explanation_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     """The experiment changes the kernel, and the finding stays."""
 
