@@ -5,7 +5,7 @@
 Needs a GPU, PyTorch and Triton. One CTA of 16 warps loads what the L1 holds, or stores to
 lines that nothing holds; the difference of two numbers of rounds leaves out the launch. Each row is
 a width in bytes of a lane's access, and the 128-byte lines that the 32 lanes of a warp touch in
-turn.
+turn; then of lanes that are a number of bytes apart, which touch more sectors of a line.
 """
 
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
@@ -23,6 +23,8 @@ THREADS, UNROLLED = 512, 8
 @triton.jit
 def _at(lines: tl.constexpr, words: tl.constexpr, threads: tl.constexpr):
     lane = tl.arange(0, threads) % 32
+    if lines < 0:  # words between lanes
+        return lane * -lines
     return (lane % lines) * 32 + (lane // lines) * words
 
 
@@ -37,7 +39,8 @@ def loads(
     total = tl.zeros([threads, words], tl.float32)
     for done in range(rounds):
         for step in tl.static_range(unrolled):
-            begin = step * 1024 % 4096 + ((done + thread // 32) & 1) * 2048
+            # Other words of the same lines, or the compiler loads what two steps share once.
+            begin = step * 2048 + ((done + thread // 32) & 1) * 1024
             at = (begin + _at(lines, words, threads))[:, None] + word
             at = tl.max_contiguous(tl.multiple_of(at, [1, words]), [1, words])
             total += tl.load(x_ptr + at)
@@ -84,6 +87,13 @@ def main() -> None:
             loaded = cycles(lambda n: loads[(1,)](x, out, n, *shape, num_warps=16), 200)  # noqa: B023
             stored = cycles(lambda n: stores[(1,)](x, n, *shape, num_warps=16), 8)  # noqa: B023
             print(f"{4 * words:15}  {lines:5}  {loaded:16.2f}  {stored:10.2f}")
+    print("bytes of a lane  bytes apart  cycles of a load")
+    for words in (1, 2, 4):
+        for apart in (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 33):
+            if apart % words == 0:  # vectors are aligned
+                shape = (-apart, words, UNROLLED, THREADS)
+                loaded = cycles(lambda n: loads[(1,)](x, out, n, *shape, num_warps=16), 200)  # noqa: B023
+                print(f"{4 * words:15}  {4 * apart:11}  {loaded:16.2f}")
 
 
 if __name__ == "__main__":

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 SECTOR = 32  # bytes: NVIDIA's, of every architecture since Maxwell
 LINE = 128  # bytes: the L2 takes a request's sectors of one line together
+#: Bytes of a bank of the L1, and the lines that it finds in a cycle.
+_WORD, _LINES = 4, 4
 #: Elements that are evaluated at a time.
 _CHUNK = 1 << 21
 _MOST_BITS = 22  # of the bytes in the registers of a cluster of 16 SMs
@@ -91,6 +93,7 @@ class Requests(msgspec.Struct, frozen=True):
         ideal_sectors: The fewest that hold as many bytes as a program accesses, each counted once.
         runs: The runs of bytes that the requests access.
         lines: Distinct lines of the L2 that each of them touches, added up.
+        wavefronts: Cycles for which the L1 delivers the data of loads, by their banks and lines.
     """
 
     requests: int
@@ -98,6 +101,7 @@ class Requests(msgspec.Struct, frozen=True):
     ideal_sectors: int
     runs: Runs = Runs()
     lines: int = 0
+    wavefronts: int = 0
 
     def __add__(self, other: "Requests") -> "Requests":
         return Requests(
@@ -106,6 +110,7 @@ class Requests(msgspec.Struct, frozen=True):
             self.ideal_sectors + other.ideal_sectors,
             self.runs + other.runs,
             self.lines + other.lines,
+            self.wavefronts + other.wavefronts,
         )
 
 
@@ -191,14 +196,49 @@ def _count(
         ideal = _ideal_sectors(access, offsets[chunk], mask)
         weight = weights[chunk]
         requests = lanes.any(axis=-1).sum(axis=-1)
+        lines = _distinct(numbers // of_line)
+        wavefronts = _wavefronts(access, places[..., 0], lanes, lines)
         total += Requests(
             int((requests * weight).sum()),
             int((sectors * weight).sum()),
             int((ideal * weight).sum()),
             _runs(access, places[..., 0], lanes, touched, ideal, weight),
-            int((_distinct(numbers // of_line).sum(axis=-1) * weight).sum()),
+            int((lines.sum(axis=-1) * weight).sum()),
+            int((wavefronts * weight).sum()),
         )
     return total
+
+
+def _wavefronts(
+    access: WarpAccess, first: "Integers", lanes: "Booleans", lines: "Integers"
+) -> "Integers":
+    """Return the cycles for which the L1 delivers what the requests of each program load.
+
+    As shared memory, it delivers a word of each of 32 banks in a cycle, to as many lanes at a time
+    as take 128 bytes, and finds four lines in a cycle: an H200 took 1, 2, 4, 8, 16 and 32 cycles
+    for lanes that load 4 bytes 12, 24, 16, 32, 64 and 128 bytes apart, and 8 for 132 bytes
+    (``benchmarks/l1_requests.py``).
+
+    Args:
+        first: The address of each lane's first element.
+        lines: Lines that each request touches.
+    """
+    import numpy as np
+
+    unit = max(_WORD, access.width)
+    together = min(access.layout.lanes, LINE // unit)
+    least = (lines > 0) * (access.layout.lanes // together)
+    if access.direction != "load" or access.granule != SECTOR or (lines <= least).all():
+        return least.sum(axis=-1)  # type: ignore[no-any-return]
+    units = np.where(lanes, first // unit, _NOWHERE).reshape(-1, together)
+    units = ascending(units)
+    distinct = units > _NOWHERE
+    distinct[:, 1:] &= units[:, 1:] != units[:, :-1]
+    banks = units % together + np.arange(len(units))[:, None] * together
+    taken = np.bincount(banks[distinct], minlength=banks.size).reshape(-1, together).max(axis=-1)
+    by_banks = taken.reshape(*lines.shape, -1).sum(axis=-1)
+    found: Integers = np.maximum(least, np.maximum(by_banks, -(-lines // _LINES))).sum(axis=-1)
+    return found
 
 
 def _runs(

@@ -1,5 +1,6 @@
 """Warp requests and sectors of single accesses; the counters of an H200 test whole launches."""
 
+from collections import defaultdict
 from typing import Any, Literal
 
 import msgspec
@@ -23,11 +24,12 @@ from irlens.isa.mlir.linear_maps import LinearMap
 def _by_hand(access: WarpAccess, offsets: Any, mask: Any) -> Requests:
     """Count as the definition says: each warp, instruction and lane in turn."""
     layout = access.layout
-    requests = sectors = dense = aligned = lines = 0
+    requests = sectors = dense = aligned = lines = wavefronts = 0
     owners: dict[tuple[int, ...], tuple[int, int]] = {}
     for warp in range(layout.warps):
         for begin in range(0, layout.registers, access.elements):
             touched, bytes_, fetched = set[int](), set[int](), set[tuple[int, int]]()
+            begins = dict[int, int]()
             for lane in range(layout.lanes):
                 run = [layout.element(begin + n, lane, warp) for n in range(access.elements)]
                 owner = owners.setdefault(run[0], (warp, lane))
@@ -39,14 +41,33 @@ def _by_hand(access: WarpAccess, offsets: Any, mask: Any) -> Requests:
                     group = lane * access.width // 128 if access.direction == "copy" else 0
                     fetched |= {(group, byte // access.granule) for byte in reach}
                     bytes_ |= set(reach)
+                    begins[lane] = begun
             requests += bool(touched)
             sectors += len(fetched)
-            lines += len({byte // 128 for byte in bytes_})
+            found = len({byte // 128 for byte in bytes_})
+            lines += found
+            wavefronts += _wavefronts(access, begins, found) if found else 0
             dense += -(-len(bytes_) // access.granule)
             aligned += min(len(touched), sum(-(-n // access.granule) for n in _runs(bytes_)))
     distinct = len(set(offsets[mask].tolist())) * access.element_bytes
     ideal = -(-distinct // access.granule)
-    return Requests(requests, sectors, ideal, Runs(dense, aligned), lines)
+    return Requests(requests, sectors, ideal, Runs(dense, aligned), lines, wavefronts)
+
+
+def _wavefronts(access: WarpAccess, begins: dict[int, int], lines: int) -> int:
+    """Words of 32 banks, to as many lanes at a time as take 128 bytes; four lines in a cycle."""
+    together = min(32, 128 // max(4, access.width))
+    if access.direction != "load" or access.granule != 32:
+        return 32 // together
+    by_banks = 0
+    for first in range(0, 32, together):
+        words = defaultdict[int, set[int]](set)
+        for lane in range(first, first + together):
+            if lane in begins:
+                for byte in range(begins[lane], begins[lane] + access.width, 4):
+                    words[byte // 4 % 32].add(byte // 4)
+        by_banks += max(map(len, words.values()), default=0)
+    return max(32 // together, by_banks, -(-lines // 4))
 
 
 def _runs(bytes_: set[int]) -> list[int]:
@@ -128,20 +149,26 @@ def test_of_threads_that_hold_the_same_element_all_load_and_one_stores() -> None
     layout = _blocked(1, [1, 32], [4, 1], [1, 32])
     offsets = np.arange(32).reshape(1, 32) * 4
     assert count(WarpAccess(layout, "load", 4, 4), offsets) == Requests(
-        4, 16, 4, Runs(16, 16, 1), 4
+        4, 16, 4, Runs(16, 16, 1), 4, 4
     )
-    assert count(WarpAccess(layout, "store", 4, 4), offsets) == Requests(1, 4, 4, Runs(4, 4, 1), 1)
-    assert count(WarpAccess(layout, "copy", 4, 4), offsets) == Requests(1, 4, 4, Runs(4, 4, 1), 1)
+    assert count(WarpAccess(layout, "store", 4, 4), offsets) == Requests(
+        1, 4, 4, Runs(4, 4, 1), 1, 1
+    )
+    assert count(WarpAccess(layout, "copy", 4, 4), offsets) == Requests(
+        1, 4, 4, Runs(4, 4, 1), 1, 1
+    )
 
 
 def test_a_scalar_is_a_request_and_a_sector_of_every_warp() -> None:
     scalar = LinearMap((), (), ((),) * 5, ((),) * 2, ())
-    assert count(WarpAccess(scalar, "load", 4, 4), 12) == Requests(4, 4, 1, Runs(4, 4, 1 << 12), 4)
+    assert count(WarpAccess(scalar, "load", 4, 4), 12) == Requests(
+        4, 4, 1, Runs(4, 4, 1 << 12), 4, 4
+    )
     tiles = places_in_lines(np.array([12, 12 + 32]), np.zeros(2, np.int64), 128)
     element = (np.zeros(1, np.int64), None)
     load = WarpAccess(scalar, "load", 4, 4)
-    assert count_patterns(load, [element], tiles) == Requests(8, 8, 2, Runs(8, 8, 1 << 12), 8)
-    assert count(WarpAccess(scalar, "store", 4, 4), 12) == Requests(1, 1, 1, Runs(1, 1, 1), 1)
+    assert count_patterns(load, [element], tiles) == Requests(8, 8, 2, Runs(8, 8, 1 << 12), 8, 8)
+    assert count(WarpAccess(scalar, "store", 4, 4), 12) == Requests(1, 1, 1, Runs(1, 1, 1), 1, 1)
 
 
 def test_every_cta_of_a_cluster_copies_what_they_share() -> None:
@@ -168,9 +195,9 @@ def test_fp32_of_a_layout_made_for_fp16_takes_twice_its_sectors() -> None:
     )
     assert isinstance(found, LinearMap)
     single = count(WarpAccess(found, "load", 4, 16), np.arange(256) * 4)
-    assert single == Requests(2, 64, 32, Runs(32, 64, 1 | 1 << 16), 16)
+    assert single == Requests(2, 64, 32, Runs(32, 64, 1 | 1 << 16), 16, 16)
     half = count(WarpAccess(found, "load", 2, 16), np.arange(256) * 2)
-    assert half == Requests(1, 16, 16, Runs(16, 16, 1), 4)
+    assert half == Requests(1, 16, 16, Runs(16, 16, 1), 4, 4)
 
 
 @pytest.mark.parametrize(
@@ -182,14 +209,14 @@ def test_a_run_off_a_boundary_takes_a_sector_more(
 ) -> None:
     access = WarpAccess(_blocked(1, [1, 32], [1, 1], [1, 32]), "load", 4, 4)
     offsets = (start + np.arange(32) * 4).reshape(1, 32)
-    assert count(access, offsets) == Requests(1, sectors, 4, Runs(4, 4, 1 << past), lines)
+    assert count(access, offsets) == Requests(1, sectors, 4, Runs(4, 4, 1 << past), lines, 1)
 
 
 def test_short_runs_are_not_made_fewer_sectors_by_alignment() -> None:
     """Every fourth element: 32 runs, in 16 sectors wherever they start."""
     access = WarpAccess(_blocked(1, [1, 32], [1, 1], [1, 32]), "load", 4, 4)
     offsets = (4 + np.arange(32) * 16).reshape(1, 32)
-    assert count(access, offsets) == Requests(1, 16, 4, Runs(4, 16, 1 << 4 | 1 << 20), 4)
+    assert count(access, offsets) == Requests(1, 16, 4, Runs(4, 16, 1 << 4 | 1 << 20), 4, 4)
 
 
 def test_an_instruction_that_cannot_be() -> None:
@@ -208,3 +235,21 @@ def test_more_elements_than_registers_of_a_cluster_are_refused() -> None:
     layout = LinearMap((32,), ((0,),) * 12, tuple((1 << bit,) for bit in range(5)), ((0,),) * 6, ())
     with pytest.raises(ValueError, match="more elements than a cluster has registers for"):
         WarpAccess(layout, "load", 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("width", "apart", "cycles"),
+    # benchmarks/l1_requests.py on an H200, in whole cycles.
+    [(4, 4, 1), (4, 8, 2), (4, 12, 1), (4, 16, 4), (4, 20, 2), (4, 24, 2), (4, 32, 8), (4, 48, 4),
+     (4, 64, 16), (4, 96, 8), (4, 128, 32), (4, 132, 8), (8, 8, 2), (8, 16, 4), (8, 24, 2),
+     (8, 48, 4), (8, 64, 16), (16, 16, 4), (16, 32, 8), (16, 48, 4), (16, 64, 16), (16, 96, 8),
+     (16, 128, 32)],
+)  # fmt: skip
+def test_the_l1_delivers_what_lies_in_other_banks_together(
+    width: int, apart: int, cycles: int
+) -> None:
+    words = width // 4
+    layout = _blocked(words, [1, 32], [1, 1], [1, 32 * words])
+    access = WarpAccess(layout, "load", 4, width)
+    offsets = np.add.outer(np.arange(32) * apart, np.arange(words) * 4).reshape(1, -1)
+    assert count(access, offsets).wavefronts == cycles

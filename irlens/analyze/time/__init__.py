@@ -163,7 +163,7 @@ def _sm_cycles(counts: Counts, timing: Timing, partitions: int) -> dict[str, flo
         "alu": units.get("alu", 0.0) * timing.alu / partitions,
         "fma": units.get("fma", 0.0) * timing.fma / partitions,
         "xu": units.get("xu", 0.0) * timing.xu / partitions,
-        "l1": max(counts.l1_cycles / timing.pipe_share, counts.looked_up_cycles),
+        "l1": max(counts.l1_cycles / timing.pipe_share, counts.delivered_cycles),
         "shared": max(counts.shared_wavefronts, counts.exchanged / timing.pipe_share),
         "tensor": counts.tensor_cycles,
     }
@@ -176,7 +176,7 @@ def _pipe_cycles(counts: Counts, timing: Timing) -> float:
     lines are looked up while others are delivered.
     """
     lanes = (counts.l1_cycles + counts.exchanged) / timing.pipe_share
-    return max(counts.shared_wavefronts, lanes, counts.looked_up_cycles)
+    return max(counts.shared_wavefronts, lanes, counts.delivered_cycles)
 
 
 def _waiting(counts: Counts, timing: Timing) -> float:

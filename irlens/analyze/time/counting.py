@@ -235,7 +235,7 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
         exchanged=sums["exchanged"],
         # What the data take alone: lines are looked up while others are delivered.
         l1_cycles=max(sums["requests"] * timing.lsu, transfers.coalesced.loads),
-        looked_up_cycles=transfers.occupied.loads,
+        delivered_cycles=transfers.occupied.loads,
         sent_cycles=transfers.occupied.stores,
         l2_bytes=transfers.l2_read_bytes + transfers.written_bytes + transfers.local_bytes,
         dram_bytes=transfers.dram_read_bytes + transfers.dram_written_bytes,

@@ -18,7 +18,7 @@ class _LaunchCounts(msgspec.Struct, frozen=True, kw_only=True):
         shared_wavefronts: Cycles for which they occupy the shared memory of one SM.
         exchanged: Those of them that warps' accesses take, and one for each shuffle.
         l1_cycles: Cycles for which the data of loads and stores occupy the L1 of one SM.
-        looked_up_cycles: Cycles for which it looks up the lines of loads.
+        delivered_cycles: Those that loads take by the banks and lines that their lanes ask for.
         sent_cycles: Cycles for which stores occupy the way from one SM to the L2.
         l2_bytes: Bytes between SMs and L2.
         dram_bytes: Bytes between L2 and memory.
@@ -43,7 +43,7 @@ class _LaunchCounts(msgspec.Struct, frozen=True, kw_only=True):
     dram_bytes: float
     crossed_bytes: float = 0.0
     written_bytes: float = 0.0
-    looked_up_cycles: float = 0.0
+    delivered_cycles: float = 0.0
     sent_cycles: float = 0.0
     input_cycles: float = 0.0
     lookups: float = 0.0

@@ -1,6 +1,6 @@
-"""How long the requests of loads and stores occupy an SM, by the lines that their lanes touch.
+"""How long the requests of loads and stores occupy an SM, by the words that their lanes touch.
 
-Measured on an H100 (``benchmarks/l1_requests.py``), and assumed of other GPUs.
+Measured on an H100 and an H200 (``benchmarks/l1_requests.py``), and assumed of other GPUs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,6 @@ _LANES = 32
 _SECTOR_BYTES = 32
 #: Bytes that the L1 delivers in a cycle.
 _DELIVERED = 128
-#: Lines of a load that it looks up in a cycle; of those that it lacks it takes one.
-_LOOKED_UP = 2
 
 
 class Occupied(msgspec.Struct, frozen=True):
@@ -34,32 +32,31 @@ class Occupied(msgspec.Struct, frozen=True):
     of_request: Mapping[SourceLocation, float] = MappingProxyType({})
 
 
-def occupied(accesses: Sequence[Access], lines: Sequence[int], missed: float) -> Occupied:
+def occupied(
+    accesses: Sequence[Access], lines: Sequence[int], wavefronts: Sequence[int]
+) -> Occupied:
     """Return what accesses occupy.
 
     Args:
         lines: 128-byte lines that the requests of each touch, added up.
-        missed: Part of the loads' sectors that the L1 takes from the L2, 0..1.
+        wavefronts: Cycles for which the L1 delivers what each loads.
     """
     taken = {"load": 0.0, "store": 0.0, "atomic": 0.0}
     of_request: dict[SourceLocation, float] = {}
-    for each, touched in zip(accesses, lines, strict=False):
+    for each, touched, delivered in zip(accesses, lines, wavefronts, strict=False):
         words = (each.requests or 0) * max(1.0, _LANES * (each.width or 0) / _DELIVERED)
-        cycles = max(words, _line_cycles(each, touched, missed))
+        cycles = max(words, delivered if each.direction == "load" else _sent(each, touched))
         taken[each.direction] += cycles
         if each.source is not None and each.requests and cycles > words:
             of_request[each.source] = cycles / each.requests
     return Occupied(taken["load"], taken["store"], of_request)
 
 
-def _line_cycles(access: Access, lines: int, missed: float) -> float:
-    """Return the cycles that the lines of an access take, whatever its bytes take.
+def _sent(access: Access, lines: int) -> float:
+    """Return the cycles for which a store's lines occupy the way to the L2, whatever its bytes do.
 
-    The L1 looks up each line of a load. A store that writes sectors in part sends each of them, and
-    the address of each line.
+    One that writes sectors in part sends each of them, and the address of each line.
     """
-    if access.direction == "load":
-        return lines / _LOOKED_UP * (1 + missed)
     sectors = access.sectors or 0
     in_part = access.direction == "store" and access.bytes < _SECTOR_BYTES * sectors
     return sectors + lines if in_part else 0.0

@@ -241,7 +241,6 @@ def transfers(
         read, written = read + more[0], written + more[1]
     missed_local, local, beyond = _local(spilled, caches)
     lines = _by_direction(launch)
-    lacked = missed / loads if loads else 0.0
     fewest = [replace(each, sectors=each.ideal_sectors) for each in traffic.accesses]
     return Transfers(
         load_sectors=loads,
@@ -259,8 +258,8 @@ def transfers(
         load_lines=lines["load"],
         store_lines=lines["store"],
         partial_lines=_written_in_part(launch),
-        occupied=occupied(traffic.accesses, launch.lines, lacked),
-        coalesced=occupied(fewest, [0] * len(fewest), 0.0),
+        occupied=occupied(traffic.accesses, launch.lines, launch.wavefronts),
+        coalesced=occupied(fewest, [0] * len(fewest), [0] * len(fewest)),
         colliding_us=colliding_us(launch.updates),
         uncertain=f"assumed of data: {launch.assumed}" if launch.assumed else "",
     )

@@ -118,6 +118,7 @@ class Survey(msgspec.Struct, frozen=True):
     scattered: bool = False
     may_return: bool = False
     lines: tuple[int, ...] = ()
+    wavefronts: tuple[int, ...] = ()
     updates: tuple[Updates, ...] = ()
 
 
@@ -217,7 +218,7 @@ def _counted(
     repeated = tallies.repeated(granules.sector) if footprint and granules and first == 1 else ()
     return Survey(
         traffic, footprint, tallies.runs(), repeated, evaluated.assumed, evaluated.scattered,
-        evaluated.may_return, tallies.lines(), tallies.updates(),
+        evaluated.may_return, tallies.lines(), tallies.wavefronts(), tallies.updates(),
     )  # fmt: skip
 
 
@@ -415,6 +416,10 @@ class _Tallies:
     def lines(self) -> tuple[int, ...]:
         """Return the lines that the requests of each access touch, in the same order."""
         return tuple(each.lines if each else 0 for each in self._requests())
+
+    def wavefronts(self) -> tuple[int, ...]:
+        """Return the cycles for which the L1 delivers what each access loads, in that order."""
+        return tuple(each.wavefronts if each else 0 for each in self._requests())
 
     def _requests(self) -> Iterator[Requests | None]:
         tallies = sorted(self._tallies.items(), key=lambda item: item[0])
