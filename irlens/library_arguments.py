@@ -20,7 +20,11 @@ _KEYWORD = "constexpr or option"
 
 
 def kernel_name(kernel: object) -> str:
-    """Return KERNEL: a name, or the file and the name of a function that Triton decorated."""
+    """Return KERNEL: a name, or the file and the name of a function that Triton decorated.
+
+    Raises:
+        TypeError: It is neither.
+    """
     if isinstance(kernel, str | Path):
         return str(kernel)
     if isinstance(kernel, Capture):
@@ -67,14 +71,22 @@ def check_report(report: object, function: str) -> None:
 
 
 def path_of(path: object, function: str) -> Path:
-    """Return a path."""
+    """Return a path.
+
+    Raises:
+        TypeError: It is none.
+    """
     if not isinstance(path, str | Path):
         raise TypeError(f"{function} takes a path, and not {_kind(path)}")
     return Path(path)
 
 
 def one_target(target: object, function: str) -> str | None:
-    """Return the name of a GPU, or ``None``."""
+    """Return the name of a GPU, or ``None``.
+
+    Raises:
+        TypeError: There are several.
+    """
     if target is None or isinstance(target, str):
         return target
     raise TypeError(
@@ -117,7 +129,11 @@ def _is_gpu(name: str) -> bool:
 
 
 def one_value(name: str, value: object) -> ConstexprValue:
-    """Return the value of a constexpr or a compile option."""
+    """Return the value of a constexpr or a compile option.
+
+    Raises:
+        TypeError: There are several, or it is no constexpr.
+    """
     if value is None or isinstance(value, str | int | float | bool):
         return value
     if isinstance(value, list | tuple | range):
@@ -130,7 +146,11 @@ def one_value(name: str, value: object) -> ConstexprValue:
 
 
 def argument_texts(args: "Mapping[str, object] | None") -> dict[str, ConstexprValue]:
-    """Return run-time arguments, a tensor as the text that describes it."""
+    """Return run-time arguments, a tensor as the text that describes it.
+
+    Raises:
+        TypeError: They are no mapping, or one is no argument.
+    """
     if args is None:
         return {}
     if not isinstance(args, Mapping):
@@ -140,7 +160,11 @@ def argument_texts(args: "Mapping[str, object] | None") -> dict[str, ConstexprVa
 
 
 def argument_axes(args: "Mapping[str, object] | None") -> tuple[Axis, ...]:
-    """Return run-time arguments, each with one or several values."""
+    """Return run-time arguments, each with one or several values.
+
+    Raises:
+        TypeError: They are no mapping, or one is no argument.
+    """
     if args is not None and not isinstance(args, Mapping):
         argument_texts(args)  # raises
     return tuple(
@@ -174,7 +198,11 @@ def size_ranges(along: object) -> dict[str, range | None]:
 
 
 def axes(settings: Mapping[str, object]) -> tuple[Axis, ...]:
-    """Return settings, each with one or several values, as they are written."""
+    """Return settings, each with one or several values, as they are written.
+
+    Raises:
+        TypeError: A value is no constexpr.
+    """
     return tuple(
         (name, tuple(text for each in _several(value) for text in _written(name, each)))
         for name, value in settings.items()
@@ -182,7 +210,11 @@ def axes(settings: Mapping[str, object]) -> tuple[Axis, ...]:
 
 
 def texts(value: object) -> tuple[str, ...]:
-    """Return one text or several as a tuple."""
+    """Return one text or several as a tuple.
+
+    Raises:
+        TypeError: One is no text.
+    """
     found: list[str] = []
     for each in (value,) if isinstance(value, str) else _several(value):
         if not isinstance(each, str):

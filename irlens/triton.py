@@ -155,6 +155,7 @@ def select(trials: "Sequence[Trial]", top: int) -> Kept:
     """Return which configurations to keep.
 
     Args:
+        trials: Their results, in their order.
         top: How many of those with an estimate to keep.
     """
     times = {n: trial.figure("time") for n, trial in enumerate(trials) if trial.outcome == "fits"}

@@ -242,7 +242,11 @@ def _arguments(function: Operation) -> tuple[Argument, ...]:
 
 
 def _evaluate(operation: Operation, shape: tuple[int, ...], operands: list[Value]) -> Value:
-    """Return what is known about an operation's only result."""
+    """Return what is known about an operation's only result.
+
+    Args:
+        operands: What is known about the operands, in order.
+    """
     value = _result(operation, shape, operands)
     # A damaged text may have shapes that do not match.
     if value is None or value.shape != shape or len(value.axes) != len(shape):

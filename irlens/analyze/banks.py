@@ -70,7 +70,9 @@ def copy_passes(
     """Return the passes of a warp's copy of single elements; ``None`` if it copies several at once.
 
     Args:
+        registers: The layout of the addresses that are copied from.
         place: Returns the offset of an element in shared memory, in elements.
+        size: Bytes of an element.
     """
     held, start = registers.size_per_thread, (0, 0)
     if len(held) != 2 or registers.warp_size != BANKS:

@@ -212,7 +212,11 @@ class FunctionCode(StageCode, Generic[M, F, G]):
         return self.loops_of(self.kernel)
 
     def flow_of(self, function: F) -> G:
-        """Return the control flow of one of the functions, or of a kernel with what it calls."""
+        """Return the control flow of one of the functions, or of a kernel with what it calls.
+
+        Raises:
+            ArtifactError: A branch to a label that does not exist.
+        """
         key = function.line, len(function.instructions)
         if key not in self._flows:
             self._flows[key] = self._build(function)

@@ -13,6 +13,7 @@ class Block(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         start: Index into ``Function.instructions`` of the first one.
+        stop: Index after the last one.
         label: The label that branches use to get here; ``None`` if there is none.
         line: 1-based line of the label, or of the first instruction.
     """

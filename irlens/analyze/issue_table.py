@@ -40,6 +40,7 @@ class IssuedAccess(msgspec.Struct, frozen=True):
 
     Attributes:
         access: How the machine accesses the elements; ``None`` if unknown.
+        reason: Why it is unknown.
     """
 
     operation: int
@@ -130,6 +131,9 @@ def _widths(accesses: Sequence[_Elements | str], widths: list[int | str]) -> lis
 
     Accesses of different layouts differ in width. Their instructions stand in the same order, as
     many for each as its bytes take.
+
+    Args:
+        widths: Those of the instructions; a name where it is unknown.
     """
     nameless = next((each for each in widths if isinstance(each, str)), None)
     if nameless is not None:
@@ -232,7 +236,11 @@ def _scalar(module: Module) -> LinearMap | Unmapped:
 
 
 class IssueTable:
-    """What the compiler made of the accesses of a ttir, found by their locations, or of a ttgir."""
+    """What the compiler made of the accesses of a ttir, found by their locations, or of a ttgir.
+
+    Args:
+        granule: Bytes of the GPU's sector or cache line.
+    """
 
     def __init__(self, module: Module, assembly: Assembly, granule: int = SECTOR) -> None:
         self._by_place: defaultdict[Place, list[WarpAccess | str]] = defaultdict(list)
@@ -256,7 +264,11 @@ class IssueTable:
         return self._atomic_widths.get(operation.location)
 
     def of_module(self, module: Module) -> Callable[[Operation], tuple[WarpAccess, ...] | str]:
-        """Return what finds how an access of a module is issued, or why that is unknown."""
+        """Return what finds how an access of a module is issued, or why that is unknown.
+
+        Args:
+            module: The ttgir itself, or the ttir that it was made from.
+        """
         if module is self._module:
             return self._of_own
         alike: defaultdict[tuple[str, tuple[SourceLocation, ...]], list[int]] = defaultdict(list)

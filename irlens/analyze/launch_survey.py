@@ -166,7 +166,11 @@ class _Bounded(Partial):
 def surveyed(
     modules: tuple[Module, Module], launch: Launch, numbers: Array, data: frozenset[int]
 ) -> Survey:
-    """Return what bounds say of programs."""
+    """Return what bounds say of programs.
+
+    Raises:
+        UnknownTrafficError: They cannot be evaluated.
+    """
     narrow, wide = modules
     widths = narrow_results(each for each in narrow.operations if each.index not in data)
     stepwise: frozenset[int] = frozenset()

@@ -127,6 +127,9 @@ def _moved(source: LinearMap, destination: LinearMap, last: int) -> int | None:
 
     Each element of the destination must lie in the source at the same numbers of those kinds.
 
+    Args:
+        last: The last kind of bits that may move.
+
     Returns:
         ``None`` if other kinds have to move.
     """

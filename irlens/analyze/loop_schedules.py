@@ -137,7 +137,11 @@ def may_skip(kernel_loops: Loops[I_co], loop: int) -> bool:
 def schedule_amdgcn(
     kernel: amdgcn.Function, kernel_loops: Loops[amdgcn.Instruction], loop: int, arch: str
 ) -> LoopSchedule:
-    """Return what one iteration of a loop issues."""
+    """Return what one iteration of a loop issues.
+
+    Args:
+        arch: The processor it was compiled for: "gfx942".
+    """
     own = list(kernel_loops.own(loop))
     # Stores have a counter of their own from RDNA on.
     passes = 1 if Counters.of(kernel).stores_apart else CYCLES_OF_16_LANES

@@ -158,6 +158,10 @@ class Loops(msgspec.Struct, Generic[I_co], frozen=True, dict=True):
 
 
 def find(function: Function[I_co], flow: Cfg | None = None) -> Loops[I_co]:
-    """Find the loops of a function."""
+    """Find the loops of a function.
+
+    Raises:
+        ArtifactError: A branch to a label that does not exist.
+    """
     flow = cfg.build(function) if flow is None else flow
     return Loops(function.instructions, flow, flow.forest)

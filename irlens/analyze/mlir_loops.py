@@ -66,7 +66,11 @@ def carried_loads(module: Module, loop: Operation) -> list[tuple[Operation, str]
 
 
 def iterations(module: Module, loop: Operation, arguments: Mapping[str, int]) -> int | None:
-    """Return how often a ``for`` loop of a ttir runs; ``None`` where its bounds are not known."""
+    """Return how often a ``for`` loop of a ttir runs; ``None`` where its bounds are not known.
+
+    Args:
+        arguments: Integers that the kernel is launched with.
+    """
     if loop.does != "for" or loop.flag(FLATTENED):
         return None
     bounds = [_number(module, each, arguments) for each in module.values.operands[loop.index][:3]]

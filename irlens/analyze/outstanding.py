@@ -69,6 +69,7 @@ class Counts(msgspec.Struct, frozen=True, gc=False):
         outstanding: Groups committed and not awaited.
         pending: Bytes copied since the last commit, as each copy counts them.
         committed: Groups committed since the loop's header.
+        bytes: Bytes of these copies.
     """
 
     outstanding: Interval = ZERO

@@ -173,6 +173,7 @@ def by_line(
     """Return the peak of each line of Python that has instructions, in ascending order.
 
     Args:
+        chains: The source lines of each instruction, innermost inlined function first.
         frame: The frame an instruction counts for: the outermost (-1) or the innermost (0).
     """
     counts: dict[SourceLocation, list[int]] = {}
@@ -187,7 +188,11 @@ def by_line(
 
 
 def by_origin(values: Iterable[tuple[SourceLocation | None, int]]) -> tuple[LiveGroup, ...]:
-    """Return live values by the line that computed them, most registers first."""
+    """Return live values by the line that computed them, most registers first.
+
+    Args:
+        values: The line and the 32-bit registers of each value.
+    """
     totals: dict[SourceLocation | None, tuple[int, int]] = {}
     for source, registers in values:
         taken, count = totals.get(source, (0, 0))

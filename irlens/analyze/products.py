@@ -34,7 +34,11 @@ def matrix_products(
     assembly: "Assembly | None",
     gpu: Gpu | None,
 ) -> dict[int, MatrixProduct]:
-    """Return the products of a kernel by the index of their operation."""
+    """Return the products of a kernel by the index of their operation.
+
+    Args:
+        source: The ttir, or the ttgir of a kernel without one.
+    """
     found = list(products(source))
     if not found:
         return {}

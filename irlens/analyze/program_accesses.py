@@ -26,7 +26,12 @@ def program_accesses(
     program: tuple[int, int, int],
     contents: "Mapping[str, NDArray[Any]] | None" = None,
 ) -> tuple[list[ProgramAccess], str]:
-    """Return what one program accesses, and why that is unknown, if it is."""
+    """Return what one program accesses, and why that is unknown, if it is.
+
+    Args:
+        arguments: The launch's arguments by name, as of ``traffic.count``.
+        contents: What tensors of integers hold, by argument.
+    """
     number = program[0] + grid[0] * (program[1] + grid[1] * program[2])
     launch = Launch(arguments, grid, contents or {})
     try:
@@ -109,6 +114,7 @@ def tile_of(places: Array, shape: tuple[int, ...] | None) -> tuple[tuple[int, in
 
     Args:
         places: Offsets of the elements that are accessed, in elements.
+        shape: The shape of the tensor, which is contiguous; ``None`` if it is unknown.
 
     Returns:
         The first index and the one past the last of each; ``None`` where the elements do not fill
@@ -127,6 +133,7 @@ def step_of(corners: Array, shape: tuple[int, ...] | None) -> tuple[int, ...] | 
 
     Args:
         corners: Offset of the first element in each execution, in elements.
+        shape: The shape of the tensor, which is contiguous; ``None`` if it is unknown.
 
     Returns:
         Indices; ``None`` where they vary, with a single execution, or where a tile starts outside.

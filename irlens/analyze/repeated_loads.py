@@ -96,7 +96,11 @@ class _Load:
         return np.concatenate([each.corners(count) for each, count in self.accesses])
 
     def elements(self) -> Array:
-        """Return the address of each element of each execution, -1 for those masked off."""
+        """Return the address of each element of each execution, -1 for those masked off.
+
+        Raises:
+            TooLargeError: They are too many.
+        """
         if sum(count * prod(each.shape) for each, count in self.accesses) > _MOST_ELEMENTS:
             raise TooLargeError
         return np.concatenate([_elements(each, count) for each, count in self.accesses])

@@ -77,6 +77,10 @@ def find_gpu(
 def read_demand(code: CaptureCode, gpu: Gpu | None, provenance: Provenance) -> Demand:
     """Read the resources of a kernel from its binary and metadata.
 
+    Args:
+        code: Of a capture whose cubin or hsaco is read if it has one.
+        gpu: The GPU it was compiled for; ``None`` where that is unknown.
+
     Raises:
         ArtifactError: The binary is broken.
     """

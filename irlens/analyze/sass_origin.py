@@ -141,6 +141,9 @@ def _line(frame: SourceLocation) -> SourceLocation:
 def match_loops(loops: Loops[Instruction], original: "FunctionLoops | None") -> list[int | None]:
     """Return for each loop of a section the index of the loop in the PTX it was made from.
 
+    Args:
+        loops: The kernel's, whose instructions are traced to the PTX they were made from.
+
     Returns:
         ``None`` for a loop that has no counterpart, or may be one of several.
     """

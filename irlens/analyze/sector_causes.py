@@ -277,7 +277,11 @@ def _origins(tiles: list[_Tile], granule: int) -> tuple[tuple[int, ...], ...]:
 
 
 class _Losses:
-    """Where the sectors of one tile are lost."""
+    """Where the sectors of one tile are lost.
+
+    Args:
+        granule: Bytes of a sector.
+    """
 
     def __init__(self, issued: WarpAccess, tile: _Tile, granule: int) -> None:
         self._issued = issued

@@ -31,7 +31,11 @@ class Compiled(msgspec.Struct, frozen=True):
 
 
 def specialization_of(capture: Capture) -> Compiled | None:
-    """Return what a capture was compiled for; ``None`` where it has no code that says so."""
+    """Return what a capture was compiled for; ``None`` where it has no code that says so.
+
+    Raises:
+        ArtifactError: The stage is broken.
+    """
     source = CaptureCode(capture).source
     kernel = source.named.kernel if source is not None else None
     if kernel is None:

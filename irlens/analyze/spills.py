@@ -44,7 +44,12 @@ class Stack(msgspec.Struct, frozen=True):
 
 
 def read_sass(section: Section, kernel: ptx.Function | None) -> Stack:
-    """Tell the accesses to local memory of machine code apart."""
+    """Tell the accesses to local memory of machine code apart.
+
+    Args:
+        section: The code, with lines of the PTX as far as they are known.
+        kernel: The kernel in PTX, with what it calls.
+    """
     accesses = tuple(section.stack_accesses())
     if not accesses:
         return Stack()

@@ -35,7 +35,12 @@ def with_tensor_memory(
     gpu: Gpu | None,
     provenance: Provenance,
 ) -> Resources:
-    """Add the tensor memory that a CTA takes; nothing on a GPU that has none."""
+    """Add the tensor memory that a CTA takes; nothing on a GPU that has none.
+
+    Args:
+        recorded: The columns that Triton's metadata has, if it says.
+        gpu: The GPU it was compiled for; ``None`` where that is unknown.
+    """
     has_tensor_memory = gpu is not None and gpu.arch.tensor_memory_columns is not None
     if not has_tensor_memory and not recorded and (function is None or not allocations(function)):
         return resources

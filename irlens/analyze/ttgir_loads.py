@@ -289,6 +289,9 @@ class _CarriedValues:
         """Return the iterations from a load to the first use of its value.
 
         0 where the value is used in its own iteration, or never.
+
+        Args:
+            loop: The innermost loop around it.
         """
         if loop.does != "for" or load.parent != loop.index:
             return 0

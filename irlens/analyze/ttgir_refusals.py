@@ -108,6 +108,9 @@ def refusal(
     """Return why a load was not pipelined.
 
     Args:
+        load: A load in a loop that does not run ahead of its use.
+        loop: The innermost loop around it.
+        num_stages: The kernel-wide number of stages; ``None`` if unknown.
         widest_access: Consecutive bytes of one thread at most; ``None`` if unknown.
         pipelined: Whether other loads of the loop run ahead, so that the loop itself is accepted.
     """
@@ -149,6 +152,8 @@ def _of_the_load(
     """Return why a load was refused in a loop that is pipelined.
 
     Args:
+        stages: Of the loop; ``None`` if unknown.
+        widest: Consecutive bytes of one thread at most; ``None`` if unknown.
         narrow: Why the target leaves loads of less than 4 alone; empty if it does not.
     """
     if not any(isinstance(each, Tensor | TensorDesc) for each in load.types):

@@ -158,6 +158,8 @@ def count_patterns(
     """Count the requests of tiles that have few different patterns.
 
     Args:
+        patterns: Offsets of the elements, in row-major order, and which of them are accessed; all
+            if ``None``.
         numbers: How many tiles have each, by where they begin, see ``places_in_lines``.
     """
     import numpy as np

@@ -32,7 +32,11 @@ _budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 @contextmanager
 def budget(most: int | None = None, left: int | None = None) -> Iterator[Budget]:
-    """Let what runs within the block take this many steps, and no more than one around it has."""
+    """Let what runs within the block take this many steps, and no more than one around it has.
+
+    Args:
+        most: ``STEPS`` if not given.
+    """
     outer = _budget.get()
     most = STEPS if most is None else most
     inner = Budget(most if left is None else left, most)

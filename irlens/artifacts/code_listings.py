@@ -141,7 +141,11 @@ def _disassemble(tool: Path, arch: str, code: bytes) -> list[str]:
 
 
 def _write(sections: Sequence[_Section], instructions: Sequence[str], begin: int) -> str | None:
-    """Return the listing of a cubin; ``None`` where it is unknown what its code branches to."""
+    """Return the listing of a cubin; ``None`` where it is unknown what its code branches to.
+
+    Args:
+        begin: Address of the cubin's first instruction.
+    """
     listing: list[str] = []
     for section in sections:
         end = begin + len(section.code)

@@ -130,7 +130,12 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cubin(msgspec.Struct, frozen=True, kw_only=True):
-    """A cubin."""
+    """A cubin.
+
+    Attributes:
+        arch: "sm_90", without a feature suffix; ``None`` for an unknown ABI.
+        kernels: In the order of their names.
+    """
 
     arch: str | None
     kernels: list[Kernel]
@@ -170,7 +175,11 @@ def read(data: bytes) -> Cubin:
 
 
 def code_sections(data: bytes) -> dict[str, bytes]:
-    """Return the machine code of a cubin by section, whose names are without ".text."."""
+    """Return the machine code of a cubin by section, whose names are without ".text.".
+
+    Raises:
+        ArtifactError: It is broken.
+    """
     file = elf.read(data)
     return {
         section.name.removeprefix(".text."): file.content(section)

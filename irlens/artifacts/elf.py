@@ -61,7 +61,12 @@ class Section(msgspec.Struct, frozen=True):
 
 
 class Segment(msgspec.Struct, frozen=True):
-    """A part of the file that is loaded; sizes and offsets in bytes."""
+    """A part of the file that is loaded; sizes and offsets in bytes.
+
+    Attributes:
+        file_size: Bytes in the file.
+        memory_size: Bytes in memory, those that the file does not hold included.
+    """
 
     offset: int
     address: int

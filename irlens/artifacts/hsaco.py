@@ -71,6 +71,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
         scratch_bytes: Private memory per lane: spills and arrays, callees included.
         code_bytes: Machine code, without padding.
         kernarg_bytes: Arguments, hidden ones included.
+        max_workgroup_size: Maximum lanes per workgroup.
         required_workgroup_size: Lanes in x, y, z that a launch must use.
         workgroup_processor_mode: Whether a workgroup may spread over both CUs of a WGP
             (gfx10 and up); ``None`` on targets without that mode.
@@ -101,6 +102,7 @@ class Hsaco(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         target: The full target, "amdgcn-amd-amdhsa--gfx90a:sramecc+"; ``None`` in version 3.
+        kernels: In the file's order.
     """
 
     target: str | None

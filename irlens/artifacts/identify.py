@@ -73,6 +73,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
         stage: "ttir", "ttgir", "llir", "ptx", "cubin", "amdgcn" or "hsaco".
         target: The GPU it was compiled for; ``None`` if it does not say.
         num_warps: Warps per CTA, if the artifact states Triton's number (ttgir).
+        num_ctas: CTAs per cluster, likewise.
     """
 
     stage: str
@@ -147,7 +148,11 @@ def cubin_arch(file: elf.Elf) -> str | None:
 
 
 def cubin_entries(file: elf.Elf) -> Iterator[elf.Symbol]:
-    """Yield the symbols of a cubin's kernels; device functions lack the entry flag."""
+    """Yield the symbols of a cubin's kernels; device functions lack the entry flag.
+
+    Raises:
+        ArtifactError: The symbol table is broken.
+    """
     for symbol in file.symbols():
         if symbol.kind == elf.STT_FUNC and symbol.other & _CUDA_ENTRY and symbol.name:
             yield symbol

@@ -42,8 +42,10 @@ class Kind(msgspec.Struct, frozen=True):
     """A kind of items.
 
     Attributes:
+        title: The plural that a person reads: "captures".
         name: Returns the name of the item at a path in that folder, ``None`` if it is no item of
             this kind. The path is neither a link nor a workspace.
+        stamp: Returns the file whose age is the item's.
         guard: Locks an item against its users, and yields whether that was possible.
     """
 
@@ -104,6 +106,9 @@ def remove(kind: Kind, item: StoredItem) -> bool:
 
     Returns:
         Whether it was removed.
+
+    Raises:
+        ArtifactError: The user may not remove it.
     """
     try:
         if item.path.is_dir():

@@ -111,6 +111,9 @@ def _load(path: Path) -> Iterator[Capture | Broken]:
 def load_bytes(content: bytes, *, name: str) -> Iterator[Capture]:
     """Yield the captures in the bytes of an artifact, one per kernel.
 
+    Args:
+        name: Its name in errors, and its kernel's if it names none itself.
+
     Raises:
         ArtifactError: While iterating: it is not an artifact, or a broken one.
     """

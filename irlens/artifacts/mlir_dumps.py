@@ -31,6 +31,7 @@ class Dump(msgspec.Struct, frozen=True):
     Attributes:
         number: 1-based, in the order of the text.
         stage: "ttir", "ttgir", or "" for a module without a kernel of these.
+        line: 1-based line of its first character.
         after: What the compiler says of it: "Before TritonGPUPipeline"; may be empty.
     """
 

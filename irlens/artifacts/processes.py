@@ -169,7 +169,11 @@ def command(module: str, *arguments: str) -> list[str]:
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """Return the environment of a child that imports from the same directories."""
+    """Return the environment of a child that imports from the same directories.
+
+    Args:
+        **variables: What the child has besides, or in place of this process's.
+    """
     return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} | variables
 
 

@@ -29,6 +29,7 @@ def export(file: Path, revision: str) -> Path:
     """Return the path of a file as it was in a revision of its repository.
 
     Args:
+        file: A Python file in a git repository.
         revision: A commit, branch, tag, or anything else that git resolves to a commit.
 
     Raises:

@@ -233,6 +233,7 @@ def clean(directory: Path, *, min_age: float = STALE_AFTER) -> int:
     """Remove the workspaces of killed processes in ``directory``.
 
     Args:
+        directory: The parent of published captures, such as ``path_for(key).parent``.
         min_age: Seconds since the workspace was last written to.
 
     Returns:

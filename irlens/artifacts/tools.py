@@ -124,6 +124,7 @@ def run(
     """Run a tool without a shell and with an empty standard input. It ends with this process.
 
     Args:
+        directory: Its working directory; irlens's own by default.
         seconds: Processor time that it gets.
 
     Returns:
@@ -237,7 +238,11 @@ def _disassemble(tool: Path, cubin: bytes) -> str:
 
 
 def is_disassembled(cubin: bytes) -> bool:
-    """Whether ``disassemble`` finds a cubin in the cache, or that nvdisasm was stopped at it."""
+    """Whether ``disassemble`` finds a cubin in the cache, or that nvdisasm was stopped at it.
+
+    Raises:
+        ToolError: nvdisasm is missing.
+    """
     path = _cached_path(cubin, find("nvdisasm"))
     return path.exists() or path.with_suffix(_STOPPED).exists()
 

@@ -46,6 +46,7 @@ def find_problems(
     """Return the problems, those that fail the check first.
 
     Args:
+        pairing: Entries of the baseline and the reports of today.
         gone: Entries that their recipe no longer makes.
     """
     problems = [*_missing(pairing, gone, results, requirements)]

@@ -90,6 +90,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     Attributes:
         resources: The fields ``KEPT_RESOURCES`` that are known.
+        occupancy: ``None`` where it is unknown.
         pipelines: One for each loop and mechanism; ``None`` where they are unknown.
         findings: Number of findings by code, notes excluded.
         config: Compile and launch parameters without the grid, which follows from them.

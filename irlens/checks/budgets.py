@@ -42,7 +42,11 @@ def applies_to(budget: Budget | LaunchBudget, report: Report, names: Sequence[st
 
 
 def hold(budget: Budget, report: Report, known: BaselineFigures | None) -> list[BudgetVerdict]:
-    """Return the verdict on a kernel, or one for each pipeline if the budget is about these."""
+    """Return the verdict on a kernel, or one for each pipeline if the budget is about these.
+
+    Args:
+        known: The baseline's figures of the kernel, if it has an entry.
+    """
     if not budget.condition.of_pipelines:
         return [_verdict(budget, report, known, None)]
     if report.pipelines:

@@ -20,6 +20,8 @@ class LaunchBudget(msgspec.Struct, frozen=True, kw_only=True):
         target: Pattern for the target's architecture or product.
         size: The size up to which nothing may break; empty for the number of variants.
         number: That size's value; the number of variants at most.
+        place: Its key in ``pyproject.toml``, dotted.
+        line: 1-based line there; ``None`` where it was not found.
     """
 
     kernel: str

@@ -53,6 +53,8 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
     """A condition on the figures of some kernels.
 
     Attributes:
+        kernel: Pattern for the kernel function's name, or for KERNEL as requested.
+        target: Pattern for the target's architecture or product.
         place: Its key in ``pyproject.toml``, dotted.
         line: 1-based line there; ``None`` where it was not found.
     """
@@ -74,6 +76,8 @@ class Requirements(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         baseline: The checked-in figures; ``None`` without a baseline.
+        baseline_file: The baseline's file, relative to the project.
+        project_file: The file with the budgets, relative to the project.
         whole_project: Whether everything that the project names is checked, so that an entry or
             a budget without a kernel is out of date.
         update: Whether the baseline is about to be rewritten, so that no movement fails.
@@ -95,6 +99,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         root: The folder of ``pyproject.toml``, or the current one without it.
         kernels: KERNELs to check in addition to the entries of the baseline.
+        targets: GPUs to compile them for; empty: the default.
         budgets: On figures, in the order of the file.
     """
 

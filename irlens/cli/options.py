@@ -288,6 +288,7 @@ def with_example_as_typed(error: IrlensError, arguments: Sequence[str]) -> Irlen
     """Return an error whose example is the command as typed, with the options that it lacks.
 
     Args:
+        error: An error; others than those about missing values stay as they are.
         arguments: The words of the command line after ``irlens``.
     """
     match = _EXAMPLE.search(error.hint or "")

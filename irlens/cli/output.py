@@ -107,6 +107,7 @@ def write(content: str | bytes, output: Path | None, *, paged: bool = False) -> 
     """Write to a file (completely or not at all), or to stdout.
 
     Args:
+        content: Text is encoded as UTF-8.
         output: The file, ``None`` for stdout. A symbolic link is followed.
         paged: Whether to use a pager if stdout is a terminal too small for the content.
 
@@ -128,6 +129,10 @@ def write_stream(pieces: Iterable[str] | Iterable[bytes], output: Path | None) -
     """Write text or bytes as they are made to a file (completely or not at all), or to stdout.
 
     Once nobody reads stdout, no more pieces are taken.
+
+    Args:
+        pieces: Text is encoded as UTF-8.
+        output: The file, ``None`` for stdout. A symbolic link is followed.
 
     Raises:
         IrlensError: The file, or stdout, cannot be written.
@@ -160,6 +165,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: set[in
 
     Args:
         header: One title per column, dimmed on a terminal.
+        rows: Cells, as many per row as there are titles.
     """
     cells = [[printable_line(cell) for cell in row] for row in (header, *rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]

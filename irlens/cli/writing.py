@@ -42,6 +42,7 @@ class Writing(msgspec.Struct, frozen=True):
     """How and where a command writes its result.
 
     Attributes:
+        destination: The file, ``None`` for stdout.
         summary: Whether to append it to the job's summary on GitHub as well.
         footer: Whether an HTML page ends with date, version and command.
         source_root: Where sarif and github look for the Python files that they name by path.
@@ -200,7 +201,11 @@ def _append_to_summary(text: str) -> None:
 
 
 class SourceTree:
-    """Locates Python files by base name, which is all that a capture knows of them."""
+    """Locates Python files by base name, which is all that a capture knows of them.
+
+    Args:
+        root: The directory to search; it is walked on the first lookup.
+    """
 
     def __init__(self, root: Path) -> None:
         self._root = root

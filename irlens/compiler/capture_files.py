@@ -28,6 +28,7 @@ class Launch(msgspec.Struct, frozen=True):
         entry: Triton's cache entry, an absolute directory.
         file: The Python file that defines the kernel; ``None`` if another process compiled it.
         grid: CTAs in x, y and z; ``None`` if the kernel was only compiled (``warmup``).
+        options: See ``Config.options``; ``None`` if unknown.
         grid_formula: How ``grid`` follows from the constexprs; empty where that is unknown.
     """
 

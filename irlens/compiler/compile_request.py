@@ -201,6 +201,7 @@ class _Variant(msgspec.Struct, frozen=True):
     """A compiled variant in Triton's cache.
 
     Attributes:
+        options: Its other compile options, see ``Config.options``.
         files: SHA-256 of every file that its settings name, by path.
         formula: How the grid follows from the occupancy, if it does.
         passes: What the compiler printed of its passes, see ``pass_dumps``; ``None`` unless asked.

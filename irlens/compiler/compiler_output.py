@@ -21,7 +21,11 @@ _crash_descriptor: int | None = None
 
 
 def report_crashes_to(descriptor: int) -> None:
-    """Set where the end of the compiler's output goes if that ends this process."""
+    """Set where the end of the compiler's output goes if that ends this process.
+
+    Args:
+        descriptor: An open file descriptor. The default is stderr.
+    """
     global _crash_descriptor  # there is one process
     _crash_descriptor = descriptor
 

@@ -64,7 +64,11 @@ def advice(name: str) -> str:
 
 
 def crash(printed: str) -> tuple[str, str]:
-    """Return why a compiler crashed, in one line, and what to try."""
+    """Return why a compiler crashed, in one line, and what to try.
+
+    Args:
+        printed: The end of its output; may be empty.
+    """
     cause = next(_causes(printed), "")[:_LONGEST]
     name = failed_pass(printed)
     file = _FILE.search(printed)
@@ -74,7 +78,12 @@ def crash(printed: str) -> tuple[str, str]:
 
 
 def died(kernel: str, code: int, printed: str) -> CaptureError:
-    """Return the error of a compiler whose process ended by itself."""
+    """Return the error of a compiler whose process ended by itself.
+
+    Args:
+        code: The process's exit code; negative is a signal.
+        printed: The end of its output; may be empty.
+    """
     how = f"was stopped by {signal.Signals(-code).name}" if code < 0 else f"exited with {code}"
     text, hint = crash(printed)
     joint = " " if text.startswith("in ") else ": "

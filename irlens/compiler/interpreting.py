@@ -36,6 +36,9 @@ class Interpretation(msgspec.Struct, frozen=True, tag="done"):
         matches: Whether all outputs match; ``None`` without a reference.
         max_abs_error: Largest absolute difference of an output; ``None`` if it is not finite, or
             without a reference.
+        rtol: Tolerance, relative to the reference.
+        read: Bytes that all programs load, masked lanes excepted.
+        written: Bytes that all programs store.
         formula: What the description's ``traffic`` says of both; ``None`` if it says nothing.
     """
 
@@ -83,7 +86,11 @@ def interpret(request: Request) -> Interpretation:
 
 
 def run_interpreter(request: Request) -> Interpretation:
-    """Interpret a kernel in this process, which has imported Triton to interpret."""
+    """Interpret a kernel in this process, which has imported Triton to interpret.
+
+    Raises:
+        CaptureError: A value is missing or invalid.
+    """
     from irlens.compiler.triton_compat.interpreter import Interpreted
 
     source = find_kernel(request.kernel)

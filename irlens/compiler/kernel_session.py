@@ -42,6 +42,10 @@ class KernelSession(msgspec.Struct, frozen=True):
 
         Args:
             values: Makes the values to call the kernel with, which tuning functions may look at.
+
+        Raises:
+            UnknownNameError: An override names no parameter or option of the kernel.
+            CaptureError: A value is missing or invalid.
         """
         from irlens.compiler.triton_compat import jit, tensors
 
@@ -94,6 +98,7 @@ def open_kernel(
     """Load a kernel for a session that compiles into a private cache.
 
     Args:
+        workspace: Folder for Triton's cache and the compiler's output.
         target: Triton's active GPU in the session, for compiling only; ``None`` for the local one.
         hold_output: Whether to hold back the output until the session ends without an error.
 

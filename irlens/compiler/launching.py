@@ -60,6 +60,9 @@ class GpuLauncher:
 
         Returns:
             No result if the variant exceeds the GPU's resources.
+
+        Raises:
+            CaptureError: The reference does not match the description.
         """
         values = self.tensors(args)
         described = tensors.with_descriptors(kernel, values, args)

@@ -28,7 +28,12 @@ _KFD_NODES = Path("/sys/class/kfd/kfd/topology/nodes")
 
 
 class Device(msgspec.Struct, frozen=True):
-    """A GPU in this machine."""
+    """A GPU in this machine.
+
+    Attributes:
+        name: The product's name from its driver, or ``None`` if it has none.
+        uuid: Unique identifier of this GPU; ``None`` if its driver reports none.
+    """
 
     target: Target
     sm_count: int
@@ -45,6 +50,7 @@ class FunctionFacts(msgspec.Struct, frozen=True):
     """A driver's facts about a loaded kernel; ``None`` if it does not report them.
 
     Attributes:
+        local_bytes: Local memory per thread, bytes.
         blocks_per_sm: CTAs that fit on an SM at once.
     """
 

@@ -26,6 +26,7 @@ class PlannedVariant(msgspec.Struct, frozen=True):
     """One variant of a request.
 
     Attributes:
+        triton: Identity of its compiler, see ``versions.triton_identity``.
         names: Values that expressions about the variant may use: constexprs, compile options,
             sizes and arguments that are numbers.
         options: The compile options that are numbers, flags or texts, defaults included.

@@ -63,8 +63,15 @@ class Reference:
     def expected(self, arguments: Mapping[str, Any]) -> list[Any] | None:
         """Return the outputs that the reference computes on copies of the tensors.
 
+        Args:
+            arguments: Arguments and constexprs; the reference gets those that it has parameters
+                for.
+
         Returns:
             One tensor per output, or ``None`` if there is no reference.
+
+        Raises:
+            CaptureError: The reference does not match the description.
         """
         import torch
 
@@ -79,9 +86,15 @@ class Reference:
     ) -> Callable[[], list[Any]] | None:
         """Return a call that computes the outputs with another implementation.
 
+        Args:
+            arguments: Arguments and constexprs, see ``expected``.
+
         Returns:
             ``None`` if the description names no such function. The call returns one tensor per
             output.
+
+        Raises:
+            CaptureError: The function does not match the description.
         """
         import torch
 

@@ -28,6 +28,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """One kernel for one GPU.
 
     Attributes:
+        kernel: The kernel's spec, see ``description.find_kernel``.
         sm_count: SMs (AMD: compute units) of the GPU, for grids that depend on it.
         settings: Constexprs and compile options (num_warps, num_stages, ...) by name. They
             override the description and every ``@triton.autotune`` configuration. A dtype is
@@ -35,6 +36,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         args: Run-time arguments or sizes by name, overriding the description: a number, or text
             in the syntax of ``argument_values.parse_argument``, which may name a file of contents.
         grid: CTAs in x, y and z, numbers or expressions, overriding the description.
+        run: Also launch the kernel on the local GPU.
         triton: The Triton that compiles: a version ("3.7.1"), or the path of a Python interpreter
             that has one; ``None`` for the installed one. See ``toolchains.environments``.
         passes: Keep the IR before each of the compiler's passes in the capture.

@@ -67,7 +67,9 @@ class Tally(Pausable):
 
     Attributes:
         launches: Launches, without those that only measure.
+        tried: Those that only measure.
         arguments: The arguments of the first of each.
+        library: Calls of libraries; ``calls`` of each is 1.
     """
 
     def __init__(self) -> None:
@@ -85,7 +87,11 @@ class Tally(Pausable):
         grid: tuple[int, int, int] | None,
         source: str,
     ) -> None:
-        """Count a launch."""
+        """Count a launch.
+
+        Args:
+            args: The run-time arguments as manifests have them.
+        """
         tensors = tuple(value for value in args.values() if isinstance(value, str))
         key = LaunchKey(entry, grid, tensors, source)
         counted = self.tried if self.is_paused else self.launches

@@ -78,6 +78,9 @@ def match(
     but for the arguments, then configuration, then kernel. A kernel whose configuration changed is
     still paired if it is the only one left of its name (and target) on both sides; one of another
     target if it is the only one left of its name (and configuration, or constexprs).
+
+    Args:
+        content: Returns a member's content, which tells apart members of equal configuration.
     """
     unpaired_before, unpaired_after = list(before), list(after)
     pairs: list[tuple[M, M]] = []
@@ -145,6 +148,9 @@ def take_pairs(
     """Move the elements with equal keys out of both lists and return them in pairs.
 
     Args:
+        right: The other list; keeps its unpaired elements.
+        left_key: Returns the key of an element of ``left``.
+        right_key: Returns the key of an element of ``right``.
         unique: Whether a key must occur once in each list to pair its elements.
     """
     groups: dict[Hashable, tuple[list[A], list[B]]] = {}

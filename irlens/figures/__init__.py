@@ -152,6 +152,7 @@ def title(
     Settings and arguments keep the names that the kernel gives them.
 
     Args:
+        vendor: In whose terms; ``None`` (unknown, or several) reads as NVIDIA's.
         multiprocessor: "CU" or "WGP", for AMD's terms.
     """
     figure = get(path, scope)

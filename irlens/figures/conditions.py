@@ -50,7 +50,11 @@ _OPERATORS = {
 
 
 class ConditionError(IrlensError):
-    """A condition that cannot be parsed."""
+    """A condition that cannot be parsed.
+
+    Args:
+        column: 1-based column of the mistake.
+    """
 
     def __init__(self, message: str, column: int) -> None:
         super().__init__(message)

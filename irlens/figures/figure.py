@@ -143,6 +143,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """Return the title in a vendor's terms.
 
         Args:
+            vendor: Of the GPU; ``None`` (unknown, or several) reads as NVIDIA's.
             multiprocessor: What AMD's "{}" stands for.
         """
         return self.amd.format(multiprocessor) if vendor == "amd" and self.amd else self.title

@@ -125,7 +125,11 @@ def find(name: str) -> Gpu:
 
 
 def uncalibrated(name: str) -> Gpu:
-    """Return the GPU with a name that ``find`` takes, as irlens's own table has it."""
+    """Return the GPU with a name that ``find`` takes, as irlens's own table has it.
+
+    Raises:
+        UnknownNameError: No row has this name; the hint offers the nearest ones.
+    """
     for key in _forms(name):
         if gpu := _BY_NAME.get(key) or _BY_ALIAS.get(key):
             return gpu
@@ -157,7 +161,11 @@ def support_note(gpu: Gpu) -> str | None:
 
 
 def gpus() -> list[Gpu]:
-    """Return every architecture without a product, then every product."""
+    """Return every architecture without a product, then every product.
+
+    Raises:
+        IrlensError: A calibration that ``IRLENS_GPUS`` names is invalid.
+    """
     return [_with_calibration(gpu) for gpu in _GPUS]
 
 

@@ -148,7 +148,11 @@ class Arch(msgspec.Struct, frozen=True, kw_only=True):
         require(checks, self.name)
 
     def most_in_grid(self, threads: int) -> tuple[int, int, int]:
-        """Return the most CTAs of a grid in x, y and z; ``MOST_CTAS`` where no limit is known."""
+        """Return the most CTAs of a grid in x, y and z; ``MOST_CTAS`` where no limit is known.
+
+        Args:
+            threads: Of a CTA, which lie along x.
+        """
         blocks = self.grid_blocks or (MOST_CTAS,) * 3
         along = self.grid_threads or MOST_CTAS * threads
         return min(blocks[0], along // threads), min(blocks[1], along), min(blocks[2], along)

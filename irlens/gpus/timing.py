@@ -139,6 +139,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
         Args:
             memory_share: Part of the data from beyond the L1 that memory delivers, 0..1.
             memory_load: How busy memory is, 0..1.
+            l2_load: The same of the L2.
         """
         of_memory = memory_share * max(0.0, self.memory - self.idle_memory)
         of_l2 = (1 - memory_share) * max(0.0, self.l2 - self.idle_l2)

@@ -54,7 +54,11 @@ def members(bits: int) -> Iterator[int]:
 
 
 class RegisterFiles:
-    """The register files of a machine, laid out next to each other in one set."""
+    """The register files of a machine, laid out next to each other in one set.
+
+    Attributes:
+        masks: All registers of each file.
+    """
 
     def __init__(self, layout: Mapping[str, tuple[int, int]]) -> None:
         """Lay out files, given the first bit and the number of registers of each."""

@@ -223,6 +223,9 @@ def instruction_mix(
     """Count a function's operations by class, each once however often it would run.
 
     A dual-issue instruction counts as the two operations that it issues.
+
+    Args:
+        functions_left_out: Other functions of its module, which a call of it may run.
     """
     classes: Counter[str] = Counter()
     unknown: Counter[str] = Counter()

@@ -36,6 +36,7 @@ class Line(NamedTuple):
 
     Attributes:
         skeleton: The line without noise, a placeholder for each name.
+        words: The names, one per placeholder.
         noise: Columns of the noise that remains in ``text``.
     """
 
@@ -50,6 +51,7 @@ class Scope(msgspec.Struct, frozen=True):
 
     Attributes:
         name: The function's symbol, or the loop as the stage calls it: "scf.for", a label.
+        first: Its first line, from 1.
         source: The ``for`` in Python, if known.
     """
 

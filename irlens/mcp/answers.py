@@ -47,7 +47,11 @@ class Cursor(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str | None) -> "Cursor":
-        """Return the place that an earlier answer named; the start for ``None``."""
+        """Return the place that an earlier answer named; the start for ``None``.
+
+        Raises:
+            IrlensError: No answer has named it.
+        """
         if text is None:
             return cls()
         skip, page, digest = (*text.split("-"), "", "", "")[:3]

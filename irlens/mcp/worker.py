@@ -23,6 +23,7 @@ class Call(msgspec.Struct, frozen=True):
     """A call of a tool.
 
     Attributes:
+        tool: The method of ``Tools``.
         arguments: Its arguments, and ``cursor``.
     """
 

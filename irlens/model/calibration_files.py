@@ -53,7 +53,11 @@ def by_gpu() -> dict[str, tuple[Path, Calibration]]:
 
 
 def digest() -> bytes:
-    """Return a digest of what the calibrations say; empty where there are none."""
+    """Return a digest of what the calibrations say; empty where there are none.
+
+    Raises:
+        IrlensError: See ``by_gpu``.
+    """
     if not paths():
         return b""
     found = sorted((name, calibration) for name, (_, calibration) in by_gpu().items())

@@ -88,7 +88,11 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def sha256(self) -> str:
-        """The artifact's SHA-256, in hex, taken once for each state of its file."""
+        """The artifact's SHA-256, in hex, taken once for each state of its file.
+
+        Raises:
+            ArtifactError: As ``read``.
+        """
         state = files.state(self.path) if self.path is not None else None
         if state is None and self.path is not None:
             return hashlib.sha256(self.read()).hexdigest()  # which says what is wrong
@@ -362,7 +366,11 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return tuple(sorted(names, key=lambda name: (name != own, name)))
 
     def python(self, file: str) -> str | None:
-        """Return the text of a Python file that the capture keeps; ``None`` if it does not."""
+        """Return the text of a Python file that the capture keeps; ``None`` if it does not.
+
+        Args:
+            file: A base name, as source locations have it.
+        """
         if self.directory is None or Path(file).name != file:
             return None
         path = self.directory / PYTHON_FOLDER / file

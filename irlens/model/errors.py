@@ -25,7 +25,12 @@ TROUBLE = 2
 
 
 class IrlensError(Exception):
-    """An error that the user can act on: what is wrong, where, and what to do."""
+    """An error that the user can act on: what is wrong, where, and what to do.
+
+    Args:
+        message: One line: what is wrong, and where.
+        hint: One line: what to do about it, if that is known.
+    """
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         self.message = clipped(message, _MAX_QUOTED)
@@ -65,6 +70,7 @@ class UnknownNameError(IrlensError):
     """A name outside a known set; the hint offers the nearest names.
 
     Args:
+        what: Kind of name ("target", "constexpr", ...).
         hint: A better hint, where the caller knows more about the name.
 
     Attributes:
@@ -118,6 +124,9 @@ class ParseError(ArtifactError):
 
     Args:
         stage: The IR stage ("ptx", "ttgir", ...) or file name.
+        line: 1-based line.
+        column: 1-based column.
+        text: The offending line, shown under the message with a caret.
     """
 
     def __init__(self, message: str, *, stage: str, line: int, column: int, text: str) -> None:

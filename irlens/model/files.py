@@ -68,9 +68,11 @@ def read(
     """Return the content of a regular file.
 
     Args:
+        path: The file. A link that the user names is followed.
         within: The directory that the file, links followed, must not leave.
         most: Return this many bytes at most, of a file of any size.
         multiple: Allow a file this many times as large as an artifact.
+        hint: The hint of the error if it cannot be read.
 
     Raises:
         ArtifactError: It leaves ``within``, is not a regular file, is too large or unreadable.
@@ -105,6 +107,7 @@ def replace(path: Path, pieces: Iterable[bytes]) -> None:
     """Write a file completely or not at all; one that exists is replaced atomically.
 
     Args:
+        path: The file, in a directory that exists.
         pieces: Its content. If making them fails, the file stays as it is.
 
     Raises:

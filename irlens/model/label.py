@@ -75,7 +75,11 @@ class GrowingLabels:
         self._differing: list[str] = []
 
     def update(self, reports: Mapping[str, Labelled | None]) -> Collection[str]:
-        """Add reports, replace known ones, or remove them; return whose labels may have changed."""
+        """Add reports, replace known ones, or remove them; return whose labels may have changed.
+
+        Args:
+            reports: The reports by key; ``None`` removes one.
+        """
         gone = [key for key, each in reports.items() if each is None and key in self._reports]
         for key in gone:
             del self._reports[key]

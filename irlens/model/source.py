@@ -55,6 +55,9 @@ def user_frame(frames: tuple[SourceLocation, ...]) -> SourceLocation | None:
 
     The outermost frame is in that file. Code of a helper next to the kernel has its own line
     there, and code of a library the line that calls the library.
+
+    Args:
+        frames: Where an instruction or a loop comes from, innermost frame first.
     """
     if not frames:
         return None

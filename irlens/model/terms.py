@@ -30,6 +30,7 @@ class VendorTerms:
     """A vendor's terms.
 
     Args:
+        vendor: Of the GPU; ``None``, where it is unknown, takes NVIDIA's terms.
         multiprocessor: The hardware that a CTA's warps share: "SM", "CU", "WGP".
     """
 

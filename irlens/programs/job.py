@@ -82,6 +82,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         target: The GPU to fake; ``None`` launches on the real one.
         memory: Its memory's size in bytes, if known.
         gpu_name: Its name as its driver reports it.
+        pythonpath: The user's own ``PYTHONPATH``.
     """
 
     program: Program

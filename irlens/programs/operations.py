@@ -33,6 +33,9 @@ def record_operations(
 
     Returns:
         ``None`` for a program that never imported PyTorch, or that was killed.
+
+    Raises:
+        CaptureError: It cannot be started.
     """
     with TemporaryFolder() as temporary:
         folder = Path(temporary)

@@ -117,11 +117,13 @@ def record(
     """Run a program and make a capture of each kernel that it compiles.
 
     Args:
+        program: The program. It inherits this process's standard streams.
         destination: The folder for the captures: a path that does not exist, or an older
             recording, which is replaced. It stays absent if nothing was compiled.
         gpus: The GPUs to compile for, with one run each.
         fake: Whether to fake the GPU and compute nothing. Otherwise ``gpus`` is the real one.
         triton: Another Triton: a version, or the path of an interpreter that runs the program.
+        progress: Called about twice a second.
 
     Raises:
         CaptureError: The program cannot be started, or there is no such Triton.
@@ -209,7 +211,11 @@ def run_job(
     """Run the program once, and return how it ended.
 
     Args:
+        progress: Called about twice a second.
         stdout: Where it prints; ``None`` for this process's stdout.
+
+    Raises:
+        CaptureError: It cannot be started.
     """
     folder = Path(job.folder)
     # -P, because files in the working directory must not shadow irlens's own modules.
@@ -314,6 +320,9 @@ _DIGITS = 4
 
 def write_captures(folder: Path, build: Path, target: Target) -> dict[str, str]:
     """Make a capture of each cache entry of a run.
+
+    Args:
+        build: The folder for the captures, each in a directory of its own.
 
     Returns:
         The name of each capture's directory, by that of the cache entry.

@@ -150,7 +150,11 @@ def _ranked(reports: "Sequence[Report]", options: Options) -> "tuple[list[Report
 def stream(
     name: str, titles: Sequence[str], records: Iterable[Mapping[str, object]]
 ) -> "Iterator[str] | Iterator[bytes]":
-    """Return the output of a format that streams, in pieces."""
+    """Return the output of a format that streams, in pieces.
+
+    Raises:
+        IrlensError: While iterating: the format needs a package that is not installed.
+    """
     module = importlib.import_module(f"{__name__}.{name}")
     pieces: Iterator[str] | Iterator[bytes] = module.stream(titles, records)
     return pieces

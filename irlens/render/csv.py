@@ -94,6 +94,7 @@ def _written(rows: Iterable[Mapping[str, Field]], titles: Sequence[str] = ()) ->
     Text is made safe to show; text that a spreadsheet would run is led by an apostrophe.
 
     Args:
+        rows: The fields of each by title; missing ones are empty.
         titles: The first columns, present even if no row has them; others follow in the order of
             their first use.
     """

@@ -49,7 +49,11 @@ def _formatted(encoded: bytes) -> str:
 
 
 def schema(kind: Kind = "reports") -> str:
-    """Return the JSON Schema (draft 2020-12) of a kind of result, generated from the records."""
+    """Return the JSON Schema (draft 2020-12) of a kind of result, generated from the records.
+
+    Args:
+        kind: The kind; of "reports" it is one report's, of which several are written as an array.
+    """
     described = msgspec.json.schema(record_of(kind))
     for name, definition in described.get("$defs", {}).items():
         _describe(name, definition)

@@ -267,7 +267,11 @@ class Document:
     def table(
         self, header: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int]
     ) -> None:
-        """Add a table of Markdown cells."""
+        """Add a table of Markdown cells.
+
+        Args:
+            right: Columns that are aligned to the right: numbers.
+        """
         shown = rows[: max(0, self._rows - 1)]  # a fold repeats the header
         self._rows -= len(shown) + 1
         ruler = ("---:" if column in right else "---" for column in range(len(header)))

@@ -32,6 +32,10 @@ def annotated(
     waits for, live 32-bit registers per thread, the line's role in a software pipeline with the
     lines of its partners, what the line moves, and a rail for each enclosing loop, as far as the
     stage has them.
+
+    Args:
+        lines: Its lines with their numbers, others without one.
+        traffic: What each line moves: bytes requested and distinct, and sectors.
     """
     columns = list(_columns(listing, pipelines, traffic or {}))
     yield "".join(f"{each.padded(each.title)}  " for each in columns).rstrip(), ""

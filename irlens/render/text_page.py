@@ -27,6 +27,7 @@ class Page:
     """Collects lines of runs; ``text`` is the finished page.
 
     Args:
+        width: Columns to fit in. Only a word that is wider than a line exceeds them.
         color: Whether to use ANSI colours. They only repeat what the words say.
     """
 
@@ -66,6 +67,7 @@ class Page:
             first: What stands at the left margin of the first line.
             indent: Where the column begins; ``first`` is padded to it.
             hang: Where the lines that follow begin; ``indent`` if not given.
+            most: Columns of a line at most.
         """
         width = min(self.width, most)
         hang = max(indent, len(nodes.plain(first))) if hang is None else hang

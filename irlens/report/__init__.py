@@ -10,6 +10,9 @@ def inspect(subject: Capture | CaptureCode, disassembly: Disassembly = Disassemb
 
     What cannot be known is ``None`` in the report, with the reason under ``unknown``.
 
+    Args:
+        subject: Any capture, however little it holds, or its code, if more is asked of that.
+
     Raises:
         ArtifactError: An artifact is broken.
         ToolError: Machine code is required, and the disassembler is missing or failed.

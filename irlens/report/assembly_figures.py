@@ -30,7 +30,12 @@ def find_loop_pipelines(
     specialization: Specialization | None,
     provenance: Provenance,
 ) -> list[Pipeline]:
-    """Return the pipelines of a kernel's loops, as its assembly has them."""
+    """Return the pipelines of a kernel's loops, as its assembly has them.
+
+    Args:
+        loads: The reads of the loops of the ttgir.
+        serialized: Whether ptxas serialized matrix products; ``None`` if that is unknown.
+    """
     requested = requested_stages(parsed.ttir, parsed.code.capture.config.num_stages)
     threads = demand.usage.threads if demand.usage else None
     if parsed.amdgcn is not None:

@@ -82,6 +82,9 @@ class Inspection:
     Its attributes are those of ``Report``, with the same values: a figure read from it costs what
     that figure needs. Registers and occupancy need the metadata and the binary alone. Where an
     artifact is broken, a part that needs it raises ``ArtifactError``.
+
+    Args:
+        subject: Any capture, however little it holds, or its code, if more is asked of that.
     """
 
     #: Whether a report has all parts.

@@ -35,7 +35,11 @@ _EVALUATION_ERRORS = (
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """What a launch runs on, as far as its traffic depends on it."""
+    """What a launch runs on, as far as its traffic depends on it.
+
+    Attributes:
+        gpu: The GPU; ``None`` where it is unknown.
+    """
 
     parsed: Parsed
     gpu: Gpu | None
@@ -69,7 +73,11 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 
 def find_traffic(machine: Machine, provenance: Provenance) -> "Survey | None":
-    """Return what a capture's launch moves, and from which parts of its memory."""
+    """Return what a capture's launch moves, and from which parts of its memory.
+
+    Raises:
+        ArtifactError: A file with a tensor's contents is gone or unreadable.
+    """
     parsed = machine.parsed
     config = parsed.code.capture.config
     if parsed.source is None:
@@ -132,6 +140,9 @@ def survey(
         wave: How many neighbouring CTAs share what they read, if not those of a wave.
         numbers: What integers are that addresses depend on, where data are taken to be as for most
             programs, for an estimate of the time; by default nothing is assumed.
+
+    Raises:
+        ArtifactError: A file with a tensor's contents is gone or unreadable.
     """
     capture, source = machine.parsed.code.capture, machine.parsed.source
     if source is None or capture.config.grid is None:

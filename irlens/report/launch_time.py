@@ -41,6 +41,8 @@ class Launched(msgspec.Struct, frozen=True, kw_only=True):
     """A launch, and what it runs on.
 
     Attributes:
+        gpu: The GPU; ``None`` where it is unknown.
+        program: The traffic of its first program.
         in_groups: Returns the launch's traffic for waves of a number of CTAs.
         spare_shared_bytes: Returns the shared memory of a CTA's stages beyond the third.
         priced: Whether ``CostedLaunch.of_warps`` is asked for, which is then found at once.
@@ -57,7 +59,11 @@ class Launched(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_launch(parsed: Parsed, launched: Launched, provenance: Provenance) -> "CostedLaunch | str":
-    """Return a capture's launch as its time is estimated from, or why that is unknown."""
+    """Return a capture's launch as its time is estimated from, or why that is unknown.
+
+    Raises:
+        ArtifactError: An artifact is broken.
+    """
     gpu, occupancy, usage = launched.gpu, launched.occupancy, launched.demand.usage
     code = parsed.code
     reason = launched.launch.traffic.reason
@@ -109,8 +115,10 @@ def find_time(
     """Return the estimated time of a launch.
 
     Args:
+        floor_us: The roofline's floor, in microseconds; ``None`` if unknown.
         near: The launch if the addresses that depend on data are neighbours, where ``launch`` has
             random ones; ``None`` if none do.
+        may_return: Whether data decide if programs return early.
     """
     if isinstance(launch, str):
         result = TimeEstimate(reason=launch)
@@ -154,9 +162,11 @@ def arguments_of(
     """Return a launch as its kernel's machine code sees it.
 
     Args:
+        source: The ttir or ttgir, which names the parameters.
         contents: What tensors hold, ``.npy`` files by argument.
 
     Raises:
+        ArtifactError: A file with a tensor's contents is gone or unreadable.
         UnknownPathError: The parameters have no names.
     """
     from irlens.analyze.time.dataflow import UnknownPathError

@@ -31,7 +31,11 @@ _REASONS = {
 
 
 def missing_facts(facts: Facts, unknown: Mapping[str, str]) -> dict[str, str]:
-    """Return why each fact is missing that rules need and that this kernel could have."""
+    """Return why each fact is missing that rules need and that this kernel could have.
+
+    Args:
+        unknown: Why figures of the report are unknown, by path.
+    """
     lacking = {
         "ttir": facts.ttir is None,
         "ttgir": facts.ttgir is None,

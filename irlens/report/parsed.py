@@ -71,7 +71,12 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse(code: CaptureCode, provenance: Provenance, disassembly: Disassembly) -> Parsed:
-    """Parse the stages of a capture; only the dialects it holds are loaded."""
+    """Parse the stages of a capture; only the dialects it holds are loaded.
+
+    Raises:
+        ArtifactError: An artifact is broken.
+        ToolError: The disassembler is missing or failed.
+    """
     ptx_kernel, amd_kernel, section = None, None, None
     left_out = 0
     flows: dict[str, Cfg] = {}

@@ -69,6 +69,9 @@ def run(facts: Facts, code: str = "") -> list[Finding]:
 
     Where the compiler made several copies of a loop, equal findings are reported once, for the
     first copy.
+
+    Args:
+        code: The code of the only rule to run.
     """
     asked = (rule for rule in all_rules() if code in ("", rule.CODE))
     ranked = sorted((each for rule in asked for each in _findings(rule, facts)), key=_rank)
@@ -79,7 +82,11 @@ def run(facts: Facts, code: str = "") -> list[Finding]:
 
 
 def answers(code: str, facts_of: Callable[[], Facts]) -> list[Finding]:
-    """Return what the rule with a code finds only where it is asked for by name."""
+    """Return what the rule with a code finds only where it is asked for by name.
+
+    Args:
+        facts_of: Gathers the facts, if the rule answers at all.
+    """
     rule = next(each for each in all_rules() if code == each.CODE)
     ask: Callable[[Facts], Iterator[Match]] | None = getattr(rule, "on_request", None)
     if ask is None:
@@ -89,7 +96,11 @@ def answers(code: str, facts_of: Callable[[], Facts]) -> list[Finding]:
 
 
 def not_looked_for(facts: Facts, missing: Mapping[str, str]) -> dict[str, str]:
-    """Return the rules that could not look, or not everywhere, by code, and why."""
+    """Return the rules that could not look, or not everywhere, by code, and why.
+
+    Args:
+        missing: Why facts are unknown that rules need, by name.
+    """
     reasons = {rule.CODE: _unseen(rule, facts, missing) for rule in all_rules()}
     return {code: reason for code, reason in reasons.items() if reason}
 

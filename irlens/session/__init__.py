@@ -24,6 +24,7 @@ class Configurations(msgspec.Struct, frozen=True, kw_only=True):
     """The configurations that one command line requests: every combination of its values.
 
     Attributes:
+        targets: GPUs; empty for the default.
         settings: Values of each option and constexpr, as written.
         grid: CTAs in x, y and z of every configuration, numbers or expressions; empty for the
             description's.

@@ -76,6 +76,9 @@ def disassembling(captures: Iterable[Mapping[str, Stage]]) -> Iterator[None]:
     nvdisasm needs half a second even for a small kernel, and one core. The body waits for a
     disassembly that is being made when it needs it, and gets its errors there. What the body has
     not waited for is abandoned at its end.
+
+    Args:
+        captures: The stages of each; those without a cubin are skipped.
     """
     pending = [stages["cubin"] for stages in captures if "cubin" in stages]
     if not pending or not _can_keep():

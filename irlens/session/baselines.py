@@ -36,6 +36,8 @@ class CheckRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         kernels: KERNELs; all that the baseline and the project name if there is none.
+        configurations: The configurations of the kernels; those of the baseline if empty.
+        file: The baseline; the project's if ``None``.
     """
 
     kernels: tuple[str, ...] = ()

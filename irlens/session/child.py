@@ -23,6 +23,7 @@ class Ended(msgspec.Struct, frozen=True):
 
     Attributes:
         last_line: The last line on its stdout, which is its answer; empty if there is none.
+        code: Its exit code; negative is a signal.
         errors: What it and its own children wrote to stderr.
     """
 
@@ -36,7 +37,11 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 class Child:
-    """Runs a module in a process of its own, one at a time."""
+    """Runs a module in a process of its own, one at a time.
+
+    Attributes:
+        cancels: Number of calls of ``cancel`` so far.
+    """
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -52,6 +57,7 @@ class Child:
         """Run a module to its end, or until it is cancelled.
 
         Args:
+            module: The module, whose ``main`` answers.
             cancels: ``self.cancels`` at the time of the user's request: a later cancellation
                 counts even if it came before the child was started.
         """

@@ -63,7 +63,11 @@ class Compiler(Child):
 
 
 class Compilations:
-    """Compiles requests, and remembers the request of each entry."""
+    """Compiles requests, and remembers the request of each entry.
+
+    Args:
+        key_for: Returns the key under which a capture is listed.
+    """
 
     def __init__(
         self,

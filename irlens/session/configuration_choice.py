@@ -48,6 +48,9 @@ def paired_requests(
     That is the fastest configuration of the first side that the second has, too: what another
     configuration takes says nothing about the options. Where they share none, it is the fastest
     of each.
+
+    Raises:
+        IrlensError: See ``single_request``.
     """
     one, two = (_requests(kernel, each, session) for each in sides)
     if _is_alone(one) and _is_alone(two):

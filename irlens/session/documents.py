@@ -81,6 +81,9 @@ def shown_document(kernel: str, document: Document) -> Iterator[None]:
 def saved_reports(kernel: str) -> "list[Report] | None":
     """Return the reports in a JSON file that irlens wrote, ``None`` for anything else.
 
+    Args:
+        kernel: KERNEL: a file's name, or "-" for stdin.
+
     Raises:
         ArtifactError: The JSON is incomplete, or has another schema version.
     """

@@ -66,7 +66,11 @@ class _Directory(msgspec.Struct):
 
 
 class EntryIndex:
-    """One listing of a directory: what is known comes with its entry, and the rest is learned."""
+    """One listing of a directory: what is known comes with its entry, and the rest is learned.
+
+    Args:
+        root: The directory; displayed paths are relative to it.
+    """
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -76,7 +80,11 @@ class EntryIndex:
         self._is_listed = False
 
     def items(self) -> Iterator[Indexed | Capture | Broken]:
-        """Yield every capture, those that are known with their entries."""
+        """Yield every capture, those that are known with their entries.
+
+        Raises:
+            ArtifactError: While iterating: the directory cannot be listed, or holds no entry.
+        """
         for found in find_entries(self._root):
             if isinstance(found, Broken):
                 yield found

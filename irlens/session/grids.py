@@ -78,7 +78,11 @@ def compile_sweep(
     *,
     timeout: float | None = None,
 ) -> "CompiledGrid":
-    """Compile a grid with workers, which are stopped at the end; see ``sweep.run.compile_grid``."""
+    """Compile a grid with workers, which are stopped at the end; see ``sweep.run.compile_grid``.
+
+    Raises:
+        IrlensError: See ``compile_grid``, or a Triton cannot be installed.
+    """
     from irlens.sweeps.run import compile_grid
 
     try:
@@ -101,6 +105,9 @@ def sweep(
     """Return the sweep of every configuration of KERNEL that is selected, without measuring.
 
     Over many sizes, from which nothing is selected, it is the time over the size.
+
+    Raises:
+        IrlensError: See ``requests_of`` and ``compile_sweep``.
     """
     from irlens.sweeps.run import build_sweep
     from irlens.sweeps.worker_pool import LocalPool
@@ -216,6 +223,7 @@ def time_over_sizes(
     Args:
         configurations: The configurations, one of whose arguments has several values, or a range
             as it is written.
+        jobs: Worker processes; as many as there are processors if not given.
 
     Raises:
         IrlensError: KERNEL cannot be compiled, or no size ranges.

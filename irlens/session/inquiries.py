@@ -38,6 +38,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         request: The compilation that it is about, as JSON.
+        finding: Of "why", the finding.
+        ranges: Of "variants" and "limits", see ``Workbench``.
     """
 
     kind: Kind

@@ -76,8 +76,14 @@ def read_launch(launch: Mapping[str, Any]) -> Launch:
 def with_launch(capture: Capture, launch: Launch, target: str | None = None) -> Capture:
     """Return a capture with its launch and its product completed.
 
+    Args:
+        capture: Any capture. What it says of its launch itself is replaced where ``launch`` says
+            otherwise.
+        target: The GPU to take the capture for, one of the architecture it was compiled for.
+
     Raises:
         UnknownNameError: An argument or the target does not exist.
+        CaptureError: The kernel cannot be launched so.
         ArtifactError: A file of contents, or the ttir, cannot be read.
     """
     if target is not None:
@@ -114,7 +120,11 @@ def launches(
     combinations: Sequence[tuple[str | None, Mapping[str, str]]],
     grid: tuple[str, ...],
 ) -> Iterator[Capture | CaptureError | UnknownNameError]:
-    """Yield each capture with each launch, or the reason why it cannot be launched so."""
+    """Yield each capture with each launch, or the reason why it cannot be launched so.
+
+    Args:
+        combinations: Targets and arguments, as written on the command line.
+    """
     for target, args in combinations:
         for capture in captures:
             try:

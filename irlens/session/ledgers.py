@@ -21,6 +21,7 @@ class LedgerRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         function: A function of the kernel's file to run in place of its reference.
+        row_limit: Elements of a row that one CTA is assumed to keep on chip.
     """
 
     kernel: str
@@ -84,11 +85,15 @@ def program_ledgers(
 ) -> tuple[Ledgers, str | None]:
     """Return the ledger of a program and those of its compiled functions, and how it failed.
 
+    Args:
+        row_limit: Elements of a row that one CTA is assumed to keep on chip.
+
     Returns:
         The ledgers; and why the program ended early, ``None`` if it did not.
 
     Raises:
         CaptureError: The program cannot be started, or ran nothing on the GPU.
+        UnknownNameError: There is no such GPU.
     """
     recorded, run = record_operations(program, gpus.find(target), options)
     failure = None

@@ -36,6 +36,7 @@ def limits_of(
     """Return the smallest sizes at which a kernel breaks.
 
     Args:
+        kernel: The kernel's source, or a capture whose source is known.
         sizes: The sizes to vary, each over a range or the default one; all if there are none.
 
     Raises:

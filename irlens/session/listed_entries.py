@@ -51,7 +51,11 @@ Item: TypeAlias = Capture | Indexed | Broken | Report | Uncompiled
 
 
 def key_of(item: Item, index: int) -> str:
-    """Return the key of an entry."""
+    """Return the key of an entry.
+
+    Args:
+        index: Index in the listing, for items without a name of their own.
+    """
     if isinstance(item, Broken):
         return str(item.path)
     if isinstance(item, Uncompiled):
@@ -200,6 +204,9 @@ class EntryReader:
         """Yield the complete entry of each capture as soon as it is read, in any order.
 
         Closing the iterator drops the tasks that have not begun.
+
+        Args:
+            many: Whether more may follow, so that starting the pool pays.
         """
         if len(unread) <= _FEW and not many:
             yield from read_entries(unread, self._extent)
@@ -241,7 +248,11 @@ class Deduplication:
         self._seen: defaultdict[bytes, dict[str, Capture]] = defaultdict(dict)
 
     def canonical_key(self, key: str, capture: Capture) -> str:
-        """Return the key under which an equal capture was seen first; its own if there is none."""
+        """Return the key under which an equal capture was seen first; its own if there is none.
+
+        Args:
+            capture: Any capture. One from outside irlens's store never counts as a duplicate.
+        """
         if capture.directory is None or not _is_stored(capture.directory):
             return key
         seen = self._seen[_identity(capture)]

@@ -76,7 +76,11 @@ class Outcomes:
         self._kept: dict[bytes, Outcome] = {}
 
     def of(self, capture: Capture) -> Outcome:
-        """Return the outcome of a capture."""
+        """Return the outcome of a capture.
+
+        Raises:
+            ArtifactError: An artifact is broken.
+        """
         found = self._kept.pop(capture.digest, None) or Outcome(capture)
         self._kept[capture.digest] = found
         if len(self._kept) > _MOST_KEPT:

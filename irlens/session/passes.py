@@ -143,7 +143,11 @@ def _sides(configurations: Configurations) -> list[Configurations]:
 def states_of(
     kernel: str, configurations: Configurations, session: Session, printed: Printed = "mlir"
 ) -> States:
-    """Return the IR between the passes of one compilation of KERNEL."""
+    """Return the IR between the passes of one compilation of KERNEL.
+
+    Raises:
+        IrlensError: It does not compile, or its passes are unknown.
+    """
     if is_compiled(kernel) and configurations.is_empty:
         captures = session.captures(kernel, configurations)
         for capture in captures:

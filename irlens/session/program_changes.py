@@ -23,6 +23,9 @@ def program_changes(before: str, after: str) -> list[ProgramChange]:
     """Return what changed between the programs of two recordings; nothing of anything else.
 
     Runs on the same GPU are compared, or one run with the other.
+
+    Raises:
+        ArtifactError: The index of a recording cannot be read.
     """
     folders = [Path(name).expanduser() for name in (before, after)]
     if not all(map(is_recording, folders)):

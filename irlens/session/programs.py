@@ -68,6 +68,9 @@ def launches_of(captures: Iterable[Capture]) -> list[int | None]:
     """Return how often each capture was launched, as far as it is one of a recording.
 
     A configuration that an autotuner only tried has no launch.
+
+    Raises:
+        ArtifactError: The index of a recording cannot be read.
     """
     recordings: dict[Path, dict[str, int]] = {}
     found: list[int | None] = []
@@ -85,7 +88,11 @@ def launches_of(captures: Iterable[Capture]) -> list[int | None]:
 def program_runs(
     directory: Path, notify: Callable[[str], None] = lambda message: None
 ) -> list[ProgramRun]:
-    """Return the runs of a recording, with the time of each kernel; one for each GPU."""
+    """Return the runs of a recording, with the time of each kernel; one for each GPU.
+
+    Raises:
+        ArtifactError: The index of the recording cannot be read.
+    """
     index = _index(directory)
     found = [
         list(tunings(run.kernels, _MOST_LAUNCHES))[:_MOST_TUNINGS] if run.is_fake else []
@@ -264,7 +271,10 @@ class _Timed:
         reports: The reports; fewer than kinds where there are too many.
 
     Attributes:
+        number: Its launches; ``None`` if unknown.
+        total_us: Their time together; ``None`` if unknown.
         report: That of the launches that take the most time; ``None`` without any.
+        reason: Why the time is unknown; empty if it is not.
     """
 
     def __init__(self, kernel: RecordedKernel, reports: Sequence[Report]) -> None:

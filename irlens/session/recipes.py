@@ -21,6 +21,9 @@ class KernelNames:
 
     The first name of a kernel that is looked up becomes its canonical name. A name that leads to
     no source stands for itself.
+
+    Args:
+        root: The project's folder; paths in names are relative to it.
     """
 
     def __init__(self, root: Path) -> None:
@@ -111,6 +114,7 @@ def make(
 
     Args:
         recipe: The recipe. One without a target receives that of its first report.
+        options: The Triton to compile with, and whether to launch; not by default.
 
     Raises:
         IrlensError: The recipe yields no report.
@@ -129,7 +133,12 @@ def make(
 
 
 def configurations_of(recipe: Recipe, kernel: str, options: Configurations) -> Configurations:
-    """Return the configuration of a recipe."""
+    """Return the configuration of a recipe.
+
+    Args:
+        kernel: Its kernel, with a path relative to the current folder.
+        options: The Triton to compile with, and whether to launch; not by default.
+    """
     if is_compiled(kernel) and not (recipe.target or recipe.settings or recipe.args):
         return Configurations()
     return Configurations(

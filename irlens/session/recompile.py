@@ -138,7 +138,11 @@ def _compiled_file(capture: Capture) -> str | None:
 
 
 def settings_of(capture: Capture, kernel: str) -> list[Setting]:
-    """Return the settings that can be changed; empty if the target is unknown."""
+    """Return the settings that can be changed; empty if the target is unknown.
+
+    Args:
+        kernel: Its source, see ``source_of``.
+    """
     derivation = find_derivation(capture, find_kernel(kernel).description)
     compile_settings = (*_compile_settings(capture, derivation), *_triton_setting(capture))
     settings = {each.name: each for each in compile_settings}
@@ -177,6 +181,9 @@ def _compile_settings(capture: Capture, derivation: Derivation) -> list[Setting]
 
 def request_of(capture: Capture, kernel: str, changes: Mapping[str, str]) -> Request:
     """Return the request that compiles a capture again with some changes.
+
+    Args:
+        kernel: Its source, see ``source_of``.
 
     Raises:
         UnknownNameError: The target does not exist.
@@ -466,6 +473,9 @@ def recompilations(
     """Yield a request for each capture and each selected configuration, with the capture.
 
     Captures that differ in nothing but what the options change are requested once.
+
+    Raises:
+        CaptureError: The source of a capture is unknown or gone.
     """
     known: set[bytes] = set()
     for capture in captures:

@@ -75,7 +75,11 @@ def _may_spill(inspected: "Report | Inspection") -> bool:
 
 
 def complete_report(subject: "Capture | CaptureCode") -> "Report":
-    """Return a capture's report with all of its findings; few captures need machine code for it."""
+    """Return a capture's report with all of its findings; few captures need machine code for it.
+
+    Raises:
+        ArtifactError: An artifact is broken or gone.
+    """
     capture = subject if isinstance(subject, Capture) else subject.capture
     report = recall_complete(capture)
     if report is not None:

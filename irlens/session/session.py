@@ -97,6 +97,9 @@ class Session:
 
         Captures that both of two sides hold need no reports if the needs are brief: many of them
         are the second thing returned instead.
+
+        Raises:
+            IrlensError: A KERNEL cannot be inspected.
         """
         sets: list[list[Capture | Report]] = [[*self._select(*side)] for side in sides]
         disassembly = needs.disassembly
@@ -202,7 +205,11 @@ class Session:
     def compile_all(
         self, kernel: str, configurations: Configurations
     ) -> "Iterator[tuple[Capture, Request]]":
-        """Yield each capture of a kernel, from the store or newly compiled, with its request."""
+        """Yield each capture of a kernel, from the store or newly compiled, with its request.
+
+        Raises:
+            IrlensError: The kernel does not compile.
+        """
         from irlens.compiler.sources.description import find_kernels
         from irlens.compiler.sources.lookup import find_file
         from irlens.compiler.sources.running import how_to_run
@@ -229,7 +236,11 @@ class Session:
     def _compile_or_skip(
         self, kernel: str, requests: "Sequence[Request]", said_once: str | None
     ) -> "list[tuple[Capture, Request]]":
-        """Return the captures of one kernel of several; say why if there are none."""
+        """Return the captures of one kernel of several; say why if there are none.
+
+        Args:
+            said_once: A line of hints that all kernels of the file share.
+        """
         own = [replace(request, kernel=kernel) for request in requests]
         try:
             return [(capture, request) for request in own for capture in self.compile(request)]
@@ -308,6 +319,7 @@ class Session:
 
         Raises:
             UnknownNameError: A target is unknown.
+            CaptureError: The source of a capture is unknown or gone.
         """
         if is_compiled(kernel):
             yield from (request for _, request in self.recompilations(kernel, configurations))
@@ -433,14 +445,25 @@ class Session:
         environments.find_interpreter(triton)
 
     def prepare(self, requests: "Sequence[Request]") -> None:
-        """Prepare the Tritons and the store for the compilation of some requests."""
+        """Prepare the Tritons and the store for the compilation of some requests.
+
+        Raises:
+            IrlensError: A Triton does not exist.
+        """
         for triton in dict.fromkeys(request.triton for request in requests):
             self.require_triton(triton)
         self.ensure_store()
 
     @contextmanager
     def workers(self, requests: "Sequence[Request]", jobs: int | None) -> "Iterator[WorkerPool]":
-        """Yield worker processes that can compile some requests."""
+        """Yield worker processes that can compile some requests.
+
+        Args:
+            jobs: Their number; as many as there are processors if not given.
+
+        Raises:
+            IrlensError: A Triton does not exist.
+        """
         from irlens.sweeps.worker_pool import LocalPool
 
         self.prepare(requests)

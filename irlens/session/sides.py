@@ -213,7 +213,12 @@ class SinceLastSave(_OfOneKernel):
 
 
 class RecordedRevisions(_OfOneKernel):
-    """Captured launches, compiled from two versions of their files."""
+    """Captured launches, compiled from two versions of their files.
+
+    Args:
+        captures: A capture, or a directory of them such as a recording.
+        revisions: The revisions of git, ``None`` for a file as it is now.
+    """
 
     def __init__(
         self,
@@ -240,7 +245,12 @@ class RecordedRevisions(_OfOneKernel):
 
 
 class _Revisions(Sides):
-    """A kernel in two versions of its file, of which git has one or both."""
+    """A kernel in two versions of its file, of which git has one or both.
+
+    Args:
+        named: The revisions as the user wrote them.
+        revisions: The revisions of git, ``None`` for the file as it is now.
+    """
 
     def __init__(
         self,
@@ -317,6 +327,7 @@ def between_revisions(
     """Return a kernel in two versions of its file.
 
     Args:
+        kernel: KERNEL; a capture or a recording is compiled again from both versions.
         revisions: "A..B", or "A" for A and the file as it is now.
 
     Raises:

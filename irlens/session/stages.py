@@ -193,7 +193,11 @@ def listed(
 def interleaved_listing(
     code: CaptureCode, stage: str, report: Report
 ) -> tuple[StageListing, Iterable[tuple[int | None, str]]]:
-    """Return what ``listed`` does, with the Python source between the lines, without numbers."""
+    """Return what ``listed`` does, with the Python source between the lines, without numbers.
+
+    Raises:
+        IrlensError: As ``listed``, or nothing says which source a line has.
+    """
     check_text(stage)
     _check_source(code, stage)
     listing, _ = listed(code, stage, report)
@@ -232,7 +236,11 @@ def layout_in(capture: Capture, names: Sequence[str], line: int | None = None) -
     """Return the layout of the first of some values of a capture's ttgir that has one.
 
     Args:
+        names: The values, at least one.
         line: The line that names them: of several values of a name, the one that it sees.
+
+    Raises:
+        IrlensError: There is no ttgir, or no such value with a layout that irlens draws.
     """
     if "ttgir" not in capture.stages:
         raise ArtifactError(f"{capture.kernel}: no ttgir in this capture")

@@ -66,7 +66,16 @@ def suggest_near(
     seconds: float = math.inf,
     progress: "Callable[[Reached], None]" = lambda _: None,
 ) -> Suggestion:
-    """Compile the neighbours of a configuration, and return the fastest."""
+    """Compile the neighbours of a configuration, and return the fastest.
+
+    Args:
+        requests: A single one, see ``irlens.sweeps.suggesting.suggest``.
+        most: Neighbours to compile at most.
+        jobs: Worker processes; as many as there are processors if not given.
+
+    Raises:
+        IrlensError: See ``irlens.sweeps.suggesting.suggest``.
+    """
     from irlens.sweeps.suggesting import Limits, suggest
 
     with session.workers(requests, jobs) as pool:

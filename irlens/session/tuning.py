@@ -29,7 +29,12 @@ class Choice(NamedTuple):
 def tunings(
     kernels: Sequence[RecordedKernel], most: int
 ) -> Iterator[tuple[LaunchOf, list[LaunchOf]]]:
-    """Yield each launch whose configuration an autotuner took, and all configurations it tried."""
+    """Yield each launch whose configuration an autotuner took, and all configurations it tried.
+
+    Args:
+        kernels: The variants of a run without a GPU.
+        most: Kinds of launches of each variant that are looked at, the most frequent ones.
+    """
     tried: dict[object, list[LaunchOf]] = {}
     for kernel in kernels:
         for each in kernel.tried:
@@ -51,6 +56,10 @@ def with_fastest(
     report_of: Callable[[LaunchOf], Report | None],
 ) -> tuple[list[RecordedKernel], dict[str, Choice]]:
     """Return the variants as if autotuners had taken what is estimated to be the fastest.
+
+    Args:
+        kernels: The variants of a run without a GPU.
+        report_of: Returns the report of a launch; ``None`` where there is none.
 
     Returns:
         The variants, and how those that count as launched were chosen, by their entry.

@@ -29,7 +29,11 @@ def split_values(text: str) -> tuple[str, ...]:
 
 
 def read_values(texts: Sequence[str]) -> Values:
-    """Return values with long ranges as such: those that ``split_values`` would not list."""
+    """Return values with long ranges as such: those that ``split_values`` would not list.
+
+    Raises:
+        IrlensError: See ``split_values``.
+    """
     values: list[range | str] = []
     for text in texts:
         match = _RANGE.fullmatch(text)

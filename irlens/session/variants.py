@@ -53,6 +53,9 @@ def variants_of(
         kernels: A kernel, whose variants are compiled; or captures, recordings and caches.
         configurations: What to compile; the arguments as ``read_values`` takes them. Those of a
             capture, whose source must be known, replace the recorded ones.
+        most: Variants of each GPU to compile at most.
+        seconds: Time to compile in, of all GPUs together.
+        jobs: Worker processes; as many as there are processors if not given.
 
     Raises:
         IrlensError: A kernel cannot be loaded, a launch is invalid, or nothing can be read.
@@ -143,7 +146,11 @@ def _recorded(
 
 
 def recompiled(directory: Path) -> list[KernelVariants]:
-    """Return the kernels of a recording that the program launched in several variants."""
+    """Return the kernels of a recording that the program launched in several variants.
+
+    Raises:
+        ArtifactError: The index of the recording, or a stage, is broken.
+    """
     launches = recorded_launches(directory)
     captures = [each for each in load(directory) if isinstance(each, Capture)]
     found = [
@@ -155,7 +162,14 @@ def recompiled(directory: Path) -> list[KernelVariants]:
 
 
 def compiled_variants(recorded: Sequence[Recorded], *, most_timed: int = 0) -> list[KernelVariants]:
-    """Return the variants among captures by kernel, those with the most variants first."""
+    """Return the variants among captures by kernel, those with the most variants first.
+
+    Args:
+        most_timed: Of how many variants at most the times are compared.
+
+    Raises:
+        ArtifactError: A stage is broken or gone.
+    """
     groups: dict[tuple[object, ...], list[tuple[Recorded, Compiled | None]]] = {}
     for each in recorded:
         capture = each.capture

@@ -27,6 +27,8 @@ class Pointer(msgspec.Struct, frozen=True, tag="pointer", tag_field="is"):
     """A tensor.
 
     Attributes:
+        dtype: Its element type in Triton's language: "float16".
+        aligned: Whether its address is a multiple of 16.
         small: Whether it lies within 2 GB, which AMD's compiler looks at.
     """
 
@@ -98,6 +100,9 @@ def _is_useless(variant: Variant) -> bool:
 
 def warmup_of(variants: Variants, named: str, destination: Path) -> Warmup:
     """Return the launches that compile the variants of a kernel, but for those that fail.
+
+    Args:
+        destination: The file that will hold the list.
 
     Raises:
         IrlensError: A variant is not listed, or needs what cannot be written: a descriptor; or

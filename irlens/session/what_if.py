@@ -25,6 +25,7 @@ class Demand:
         """Return the occupancy with other demands.
 
         Args:
+            registers: Registers per thread that occupancy is computed from.
             shared_bytes: Shared memory per CTA, static and dynamic.
             num_warps: Warps per CTA. Warps that the compiler added stay in addition.
         """
@@ -41,7 +42,11 @@ class Demand:
 
 
 def demand_of_capture(capture: Capture) -> Demand | None:
-    """Return a capture's demand, ``None`` if the GPU, the usage or the warps are unknown."""
+    """Return a capture's demand, ``None`` if the GPU, the usage or the warps are unknown.
+
+    Raises:
+        ArtifactError: The binary is broken or gone.
+    """
     provenance = Provenance()
     gpu = find_gpu(capture.target, capture.metadata, provenance)
     usage = read_demand(CaptureCode(capture), gpu, provenance).usage

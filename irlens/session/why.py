@@ -65,6 +65,9 @@ def why(
 ) -> Explanations:
     """Explain the findings of one compilation of KERNEL, and test each explanation.
 
+    Args:
+        codes: Codes or names of findings; all by default.
+
     Raises:
         IrlensError: KERNEL cannot be compiled.
         UnknownNameError: It has no finding of a code.
@@ -189,7 +192,12 @@ class _Laboratory:
             self._states = States(capture, dumps) if dumps.passes else None
 
     def selected(self, codes: tuple[str, ...]) -> list[Finding]:
-        """Return the findings of some codes or names; all of the report if there are none."""
+        """Return the findings of some codes or names; all of the report if there are none.
+
+        Raises:
+            IrlensError: There is no finding of a code.
+            UnknownNameError: There is no such code.
+        """
         report, wanted = self.report, _codes_of(codes)
         found = [each for each in report.findings if not wanted or each.code in wanted]
         for code in sorted(wanted):

@@ -98,6 +98,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """A value that can be changed before the kernel is recompiled.
 
     Attributes:
+        name: "num_stages", "BLOCK_SIZE", "target", ...
         value: The current value, in the syntax of ``--set``.
         choices: All valid values, in order, if the set is closed. For a tensor: its current value
             and the dtypes that are possible with the same shape.

@@ -82,6 +82,9 @@ def calibrate(
 ) -> CalibrationResult:
     """Return the constants of a GPU that fit the times of configurations on it.
 
+    Args:
+        pool: The workers that compile, and that count what the launches ask for.
+
     Raises:
         IrlensError: Too few configurations could be launched, or what fits is implausible.
     """
@@ -165,7 +168,11 @@ class _Measured:
 
 
 def fit_launches(launches: "Sequence[TimedLaunch]", device: Device, gpu: Gpu) -> CalibrationResult:
-    """Return the constants that fit launches on a GPU."""
+    """Return the constants that fit launches on a GPU.
+
+    Raises:
+        IrlensError: They are implausible.
+    """
     from irlens.analyze.time import fitting
 
     constants = fitting.fit(launches, gpu)

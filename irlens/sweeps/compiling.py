@@ -43,6 +43,7 @@ class Arrived(NamedTuple):
     """A result.
 
     Attributes:
+        number: The index of its request.
         lasts: Whether the same would come again; not where a worker crashed.
         seconds: How long compiling took, if it was timed: not of what the store had.
     """
@@ -62,6 +63,10 @@ def compile_variants(
     timeout: float,
 ) -> dict[int, Result]:
     """Return the result of each variant by its index.
+
+    Args:
+        journal: Has the results of an interrupted run, and receives the others.
+        timeout: Seconds after which the compilation of a configuration is abandoned.
 
     Raises:
         IrlensError: Each variant fails for a reason that is not its configuration, or the workers
@@ -94,6 +99,9 @@ def stream_requests(
     Args:
         larger: Requests with larger tiles than one, by its index. Once that one is too large, those
             that no worker has begun are given up, and have no result.
+
+    Raises:
+        IrlensError: As ``compile_variants``.
     """
     terms = _Terms(patience=_PATIENCE, timed=timed, larger=larger or {})
     return _stream(source, requests, pool, watch, terms)
@@ -147,6 +155,7 @@ class _Terms(NamedTuple):
     """How requests are compiled.
 
     Attributes:
+        timeout: Seconds after which the compilation of one is abandoned.
         patience: Seconds for which what is compiled may wait for others to be inspected with.
         known: Those that need none, by their indices.
         larger: Those that are given up once one is too large, by its index.
@@ -188,6 +197,9 @@ class _Compilation:
 
     Each is compiled by a job of its own, which finds what crashes the compiler; several are then
     inspected together. Workers without a common store do both in one job.
+
+    Attributes:
+        failures: Those that are not due to a configuration.
     """
 
     def __init__(

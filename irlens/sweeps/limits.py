@@ -58,6 +58,7 @@ def find_limits(
 
     Raises:
         UnknownNameError: There is no such size.
+        IrlensError: The kernel cannot be loaded.
     """
     first = plan_grid([request], pool).variants[0]
     for name in sizes:
@@ -216,7 +217,11 @@ def _guessed(prober: Prober, low: int, high: int) -> int:
 
 
 def _bisected(prober: Prober, kind: LimitKind, low: int, high: int) -> tuple[Limit | None, str]:
-    """Return the smallest size above ``low`` that breaks, and why it is unknown."""
+    """Return the smallest size above ``low`` that breaks, and why it is unknown.
+
+    Args:
+        low: A size that does not, or one below the first.
+    """
     guesses = _GUESSES if kind == "overflow" else 0
     while high - low > 1:
         middle = (low + high) // 2

@@ -25,6 +25,10 @@ Progress: TypeAlias = Callable[[int, int, Sequence[tuple[str, float]]], None]
 def device_for(purpose: str, hint: str) -> Device:
     """Return the GPU of this machine, for something that launches kernels.
 
+    Args:
+        purpose: What needs it: "--measure".
+        hint: What to do where there is none.
+
     Raises:
         IrlensError: There is no GPU, or PyTorch is not installed.
     """
@@ -68,6 +72,7 @@ class JournalTimes:
         against: Other implementations: what was not measured against them does not count.
 
     Attributes:
+        times: Comparable measurements by index of the trial.
         other_benches: GPU and driver of the times that do not count.
         resumable: Whether new times count if this run is interrupted: the driver has to identify
             itself.
@@ -115,6 +120,7 @@ def measure_trials(
             against.
         progress: Receives the number of timed trials, known ones included, and their total.
         left_out: Trials, by index, that are not to be timed.
+        requests: What the trials were compiled for, which says what they are launched with.
 
     Raises:
         IrlensError: No configuration fits, or none could be launched.

@@ -44,6 +44,8 @@ class CompiledGrid(msgspec.Struct, frozen=True):
     """The results of a sweep, before filtering and sorting.
 
     Attributes:
+        trials: Every result, in the requested order.
+        excluded: Number of configurations that ``where`` excludes.
         journal: The open journal, for times to be added. The caller closes it, and removes it
             once the sweep is complete.
     """
@@ -69,6 +71,7 @@ def compile_grid(
         selection: ``where`` applies now; the names in the rest are checked now.
         progress: Receives the number of completed configurations, those of an interrupted run
             included, their total, and the ones being compiled.
+        timeout: Seconds after which the compilation of a configuration is abandoned.
 
     Raises:
         UnknownNameError: A kernel, constexpr, argument, figure or name in a constraint does not
@@ -108,7 +111,11 @@ def compile_grid(
 
 
 def build_sweep(grid: CompiledGrid, selection: Selection, device: str | None = None) -> Sweep:
-    """Return the filtered and sorted sweep."""
+    """Return the filtered and sorted sweep.
+
+    Args:
+        device: The GPU that the trials were timed on, if they were.
+    """
     targets = list(dict.fromkeys(trial.target for trial in grid.trials))
     kept = with_standings([each for each in grid.trials if passes(each, selection.filters)])
     axis = size_axis(grid.trials)

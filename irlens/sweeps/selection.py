@@ -112,6 +112,7 @@ def allows(constraints: Sequence[str], names: Mapping[str, ConstexprValue], opti
     """Return whether every constraint holds; one with an unknown value does not.
 
     Args:
+        constraints: Expressions, as ``expressions.evaluate`` takes them.
         names: Values of the names they may use; ``None`` is "unknown".
 
     Raises:

@@ -63,6 +63,7 @@ def time_over_sizes(
 
     Raises:
         UnknownNameError: There is no such size.
+        IrlensError: The kernel cannot be loaded, or no size compiles.
     """
     plan = plan_grid(requests, pool)
     source = find_kernel(requests[0].kernel)
@@ -93,7 +94,11 @@ def time_over_sizes(
 
 
 class Launches:
-    """Launches of planned variants; each specialization is compiled and parsed once."""
+    """Launches of planned variants; each specialization is compiled and parsed once.
+
+    Attributes:
+        results: Of those that were evaluated, by index.
+    """
 
     def __init__(
         self, source: KernelSource, variants: Sequence[PlannedVariant], pool: WorkerPool
@@ -176,6 +181,7 @@ class _Series:
 
     Attributes:
         numbers: The launches of each size, one for each configuration.
+        evaluated: The indexes of the sizes that were evaluated.
     """
 
     def __init__(

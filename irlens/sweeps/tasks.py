@@ -165,7 +165,11 @@ def run_count(task: bytes) -> bytes:
 
 
 def decode_answer(answer: bytes, kind: type[T]) -> T:
-    """Return an answer of the expected kind."""
+    """Return an answer of the expected kind.
+
+    Raises:
+        IrlensError: It is a ``Refused``.
+    """
     decoded = msgspec.msgpack.decode(answer, type=Answer | Refused)
     if isinstance(decoded, Refused):
         raise IrlensError(decoded.message, hint=decoded.hint)

@@ -72,6 +72,7 @@ def find_variants(
     """Return the variants of a kernel, for each target and Triton of the requests.
 
     Args:
+        most: Variants to compile at most; the others are counted. With 0 none is listed.
         seconds: Time to compile variants and changes in; what is left then is counted. The tasks
             that run are left to the pool.
 

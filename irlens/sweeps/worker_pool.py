@@ -40,7 +40,13 @@ _TICK_SECONDS = 0.25
 
 
 class Crash(msgspec.Struct, frozen=True):
-    """The end of a worker process during a task."""
+    """The end of a worker process during a task.
+
+    Attributes:
+        reason: "worker died (signal 9, SIGKILL)".
+        last_line: The last line it printed.
+        timed_out: Whether it was killed because the task exceeded its time.
+    """
 
     reason: str
     last_line: str = ""
@@ -61,7 +67,11 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class Running(msgspec.Struct, frozen=True):
-    """A job that a worker is running."""
+    """A job that a worker is running.
+
+    Attributes:
+        since: When it was submitted, on the monotonic clock.
+    """
 
     job: Job
     since: float

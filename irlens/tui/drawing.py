@@ -87,6 +87,7 @@ def shortened(rows: Sequence[Content], most: int, width: int, more: str = "") ->
     """Return at most ``most`` rows; the last one says so where some are left out.
 
     Args:
+        rows: The rows, none wider than ``width``.
         most: At least 1.
     """
     if len(rows) <= most:

@@ -152,7 +152,11 @@ def _bars(units: Table) -> Table:
 
 
 def occupancy(report: Report, shown: Occupancy | None, width: int) -> Content:
-    """Return how full an SM gets, what limits it, and where the next steps are."""
+    """Return how full an SM gets, what limits it, and where the next steps are.
+
+    Args:
+        shown: The occupancy to draw: the report's own, or that of another demand.
+    """
     as_shown = replace(report, occupancy=shown)
     rows = nodes.facts([_fact(as_shown, "occupancy")], width)
     if shown is not None and shown.launchable:

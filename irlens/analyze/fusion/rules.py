@@ -60,6 +60,9 @@ def elements(region: Region) -> int:
 class Group:
     """Operations that one kernel could do.
 
+    Args:
+        row_limit: Elements of a row that stay on chip.
+
     Attributes:
         members: Their indices, in the order in which they joined.
     """
@@ -114,6 +117,7 @@ class Group:
         """Return whether an operation can be part of the group.
 
         Args:
+            index: The operation; everything else that it needs runs before the group.
             alone: Admit one that neither reads what the group writes nor shares an input; a
                 later operation needs both.
         """

@@ -73,7 +73,12 @@ def settle(
     expansion: Expansion[CallingFunction[Instruction]] | None,
     flow: Cfg,
 ) -> list[Pipeline]:
-    """Return records of equal copies of a loop once, those with an unknown call as unknown."""
+    """Return records of equal copies of a loop once, those with an unknown call as unknown.
+
+    Args:
+        pipelines: Of the loops of a kernel with what it calls.
+        expansion: Its calls; ``None`` without any.
+    """
     if expansion is None:
         return list(pipelines)
     unknown = _unknown_loops(expansion, flow)

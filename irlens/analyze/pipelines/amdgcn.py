@@ -72,6 +72,9 @@ def find_pipelines(
         In the order of the text, one record per loop and mechanism that runs ahead. Groups are
         single load instructions; those and the bytes in flight during the compute are those at the
         instruction with the most.
+
+    Raises:
+        ArtifactError: A branch to a label that does not exist.
     """
     finder = _Finder(function, threads_per_cta, requested, of_source or {}, left, flow)
     pipelines = [
@@ -89,6 +92,7 @@ class TracedLoad(msgspec.Struct, frozen=True):
 
     Attributes:
         header: 1-based line of its loop's header.
+        line: 1-based line of the load.
         wait: 1-based line of the wait that retires it; ``None`` if unknown.
     """
 
@@ -99,7 +103,11 @@ class TracedLoad(msgspec.Struct, frozen=True):
 
 
 def trace_loads(function: Function) -> Iterator[TracedLoad]:
-    """Yield the loads of a kernel's loops that are part of a pipeline."""
+    """Yield the loads of a kernel's loops that are part of a pipeline.
+
+    Raises:
+        ArtifactError: A branch to a label that does not exist.
+    """
     finder = _Finder(function, None, lambda *_: None, {}, Left.ANYTHING)
     for loop in finder.loops.innermost(_reads_memory):
         yield from finder.trace_loads(loop)
@@ -298,6 +306,9 @@ def _scalar_note(trace: LoopTrace, of_source: Mapping[Place, SourceLoad]) -> str
     """Return a note on the bytes of scalar loads, which no figure counts; empty without them.
 
     A wave loads them once, for itself, and its lanes nothing.
+
+    Args:
+        of_source: What an iteration of the source loads; empty where iterations differ.
     """
     scalar = dict.fromkeys(place_in_kernel(each) for each in trace.body if is_scalar_load(each))
     if not scalar:
@@ -319,6 +330,9 @@ def against_source(
     Loops where the source has none belong to the run-time library, such as those of a
     ``device_print``, and are left out. One iteration of a loop that LLVM may have unrolled can run
     several of the source, so the distance in source iterations is unknown.
+
+    Args:
+        loads: What the ttgir's loops load, per iteration of the source.
     """
     of_source = source_bytes(loads)
     return [_by_iteration(pipeline, of_source) for pipeline in _own(pipelines, ttgir)]

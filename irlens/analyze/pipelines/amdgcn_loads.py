@@ -37,7 +37,11 @@ def with_depth(
     ahead: Distances,
     copies: int,
 ) -> Pipeline:
-    """Fill in how far a loop's loads run ahead, the verdict on each and that on the loop."""
+    """Fill in how far a loop's loads run ahead, the verdict on each and that on the loop.
+
+    Args:
+        copies: Source iterations per iteration of the loop.
+    """
     record = msgspec.structs.replace(
         record, loads=_by_place(trace, reads, ahead, record.requested_stages)
     )

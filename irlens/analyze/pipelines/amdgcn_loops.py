@@ -39,7 +39,11 @@ class KernelLoops(Loops[Instruction], frozen=True):
 
     @classmethod
     def of(cls, function: Function, flow: Cfg | None = None) -> Self:
-        """Find the loops of a kernel."""
+        """Find the loops of a kernel.
+
+        Raises:
+            ArtifactError: A branch to a label that does not exist.
+        """
         kernel = loops.find(function, flow)
         return cls(kernel.instructions, kernel.cfg, kernel.forest, _lds_filled(kernel))
 
@@ -92,7 +96,11 @@ def remainders(function: Function, loops: Loops[Instruction]) -> frozenset[int]:
 
 
 def unroll_factor(loops: Loops[Instruction], rests: frozenset[int], index: int) -> int | None:
-    """Return how many iterations of the source a round of a loop runs; ``None`` if uncertain."""
+    """Return how many iterations of the source a round of a loop runs; ``None`` if uncertain.
+
+    Args:
+        rests: Those of them that run left-over iterations.
+    """
     place = loops.locations(index)
     alike = loops.alike(index)
     if not place or len(alike) != 2:

@@ -191,6 +191,9 @@ class LoopTrace:
 
         It is 1 where the iteration of the wait computes between its own issue of the load and the
         wait, -1 where the wait is in the next iteration with nothing computed on the way.
+
+        Args:
+            wait: Iterations of the source from the load to the wait.
         """
         copy = self._copy(at)
         offset = load - self.starts[self._copy(load)]

@@ -161,6 +161,10 @@ def share(
 
     Where every place loads at least twice what the source does, LLVM may have unrolled the loop
     instead, so that an iteration is several of the source.
+
+    Args:
+        copies: Source iterations per iteration of the loop.
+        certain: Whether ``copies`` is exact, and not only a lower bound.
     """
     known = list(reads)
     loaded = {place: width * threads for place, width in _bytes_per_lane(known).items()}

@@ -117,7 +117,11 @@ class ProductReading(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judged(record: Pipeline, reading: ProductReading, serial: str = SERIAL) -> Pipeline:
-    """Fill in the figures of a product, and the verdict."""
+    """Fill in the figures of a product, and the verdict.
+
+    Args:
+        serial: The reason where each iteration waits for its own product.
+    """
     verdict, reason = judge(reading.prefetch, None, serial)
     return msgspec.structs.replace(
         record,

@@ -36,6 +36,7 @@ class RingReading(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         prefetch: Iterations between issuing work and the wait for it.
         groups_before_loop: Phases begun and not awaited on entry.
+        groups_per_iteration: Phases begun per iteration.
         outstanding_at_wait: Phases under way just before the wait.
         bytes_per_iteration: Bytes that the phases of an iteration expect.
         bytes_in_flight: Bytes that the phases under way after the wait expect.
@@ -358,7 +359,11 @@ def _total(phases: Iterable[_Phase]) -> int | None:
 def awaited_outside(
     loops: FunctionLoops, index: int, record: Pipeline, work: str, reading: AwaitedOutside
 ) -> Pipeline:
-    """Fill in what is known of a loop whose work is awaited outside of it."""
+    """Fill in what is known of a loop whose work is awaited outside of it.
+
+    Args:
+        work: What it issues: "the copies".
+    """
     own = loops.warp_group(loops.forest.loops[index].header)
     blocks = _blocks(loops, reading.waits)
     by_other_warps = any(loops.warp_group(block) not in (None, own) for block in blocks)

@@ -213,6 +213,9 @@ def ended_outside(
 
     Triton issues the first products and copies of a kernel before its loop, and waits for some of
     them there, too. What a wait after a loop ends depends on the trip count, and is left out.
+
+    Args:
+        issues: Every predicate that finds work issued on barriers.
     """
     yield from _PhaseSearch(loops, issues)
 

@@ -79,7 +79,11 @@ class ProductGroups:
     def per_iteration(
         self, loop: Loop, body: Collection[int], at: Collection[int]
     ) -> tuple[int, int]:
-        """Return the fewest and the most of some commits that an iteration reaches."""
+        """Return the fewest and the most of some commits that an iteration reaches.
+
+        Args:
+            loop: The loop; an inner one counts as if it ran once.
+        """
         fewest, most = dict[int, int](), dict[int, int]()
         for block in sorted(body, key=self._graph.rank.__getitem__):
             events = self._events.get(block, ())

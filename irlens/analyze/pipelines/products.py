@@ -89,7 +89,11 @@ class Products:
         return self.groups.settle(forest.loops[loop], forest.body(loop))
 
     def overlap(self, record: Pipeline, loop: int, after: Mapping[int, InFlight]) -> Pipeline:
-        """Return the record of a loop's copies, with what is in flight while a product runs."""
+        """Return the record of a loop's copies, with what is in flight while a product runs.
+
+        Args:
+            record: Has what is in flight after the wait for a product's operands.
+        """
         during = [after[at] for at in self.running(loop) if at in after]
         most = max(during, key=lambda each: (each.groups or 0, each.bytes or 0), default=None)
         if most is None or most.groups == record.groups_during_compute:

@@ -202,6 +202,10 @@ class _CarriedValues:
     ) -> tuple[dict[int, int], _Holders]:
         """Follow the values through the loop's body once.
 
+        Args:
+            holders: What registers hold at the header.
+            bits: The loads whose values are followed from the load on.
+
         Returns:
             For each instruction the loads whose value it uses, in the order of the blocks, and
             what registers hold at the end.

@@ -84,7 +84,11 @@ def with_groups(record: Pipeline, reading: GroupReading | RingReading) -> Pipeli
 
 
 def with_ring(record: Pipeline, kernel: PtxKernel, index: int, ring: Ring, serial: str) -> Pipeline:
-    """Fill in what the barriers of a loop's copies say."""
+    """Fill in what the barriers of a loop's copies say.
+
+    Args:
+        serial: The reason to give where nothing overlaps.
+    """
     if kernel.loops.forest.loops[index].irreducible:
         return msgspec.structs.replace(record, reason=IRREDUCIBLE)
     reading = ring.read(index)
@@ -111,7 +115,11 @@ def with_ring(record: Pipeline, kernel: PtxKernel, index: int, ring: Ring, seria
 
 
 def judge(prefetch: int, requested: int | None, serial: str) -> tuple[Verdict, str]:
-    """Return the verdict on a prefetch distance, with its reason."""
+    """Return the verdict on a prefetch distance, with its reason.
+
+    Args:
+        serial: The reason where the distance is 0.
+    """
     achieved = prefetch + 1
     if achieved == 1:
         return "not pipelined", serial

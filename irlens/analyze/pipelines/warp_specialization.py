@@ -104,6 +104,10 @@ def _starts(
     Triton numbers the partitions of all places in a row, and fills each place up with idle ones:
     one for each power of two in the number of warps left over (Triton,
     ``lib/Conversion/TritonGPUToLLVM/AllocateWarpGroups.cpp``).
+
+    Args:
+        extra: Warps beyond the default ones.
+        places: How many times the kernel specializes its warps.
     """
     step = len(partitions) + (extra - sum(partitions)).bit_count()
     starts = []

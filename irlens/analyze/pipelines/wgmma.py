@@ -137,6 +137,9 @@ def _only(numbers: Collection[int]) -> int | None:
 def find_serialized(function: Function, cubin: Stage | None, kernel: str) -> bool | None:
     """Return whether ptxas serialized the products of a kernel whose PTX lets them overlap.
 
+    Args:
+        cubin: Read only if there are products.
+
     Returns:
         ``None`` without machine code that shows it.
 

@@ -43,6 +43,7 @@ class _Tiles(msgspec.Struct, frozen=True):
     """The part of a path that is repeated: one run of it is a tile of a persistent kernel.
 
     Attributes:
+        begin: The first of its segments.
         count: How often they run in a row; 1 where none repeat.
     """
 
@@ -115,6 +116,9 @@ class BarrierTimeline:
 
     def cycles(self, cta: Sequence[WarpPath]) -> float:
         """Return the cycles that a CTA takes.
+
+        Args:
+            cta: The paths of its warps.
 
         Raises:
             UnknownPathError: A barrier is not known, or what ends its phase.
@@ -242,6 +246,9 @@ class _Barrier:
 
     def count(self, when: float, arrivals: int = 0, copies: int = 0) -> bool:
         """Count arrivals, and copies that are announced or, below 0, made.
+
+        Args:
+            when: The cycle in which they are complete.
 
         Returns:
             Whether they complete the phase.

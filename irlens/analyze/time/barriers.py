@@ -46,6 +46,7 @@ class BarrierUses:
         """Return what happens at each execution of an instruction that uses a barrier.
 
         Args:
+            thread: The one whose path it is, or begins like it.
             rounds: How often segments run, by how often they do in the launch; by default as often.
 
         Returns:

@@ -162,7 +162,11 @@ class Units:
 
 
 class Clock:
-    """The time of warps that run the same code, and what they have in flight."""
+    """The time of warps that run the same code, and what they have in flight.
+
+    Args:
+        units: Those of their SM, which other warps may share.
+    """
 
     def __init__(self, units: Units) -> None:
         self.now = 0.0
@@ -173,7 +177,11 @@ class Clock:
         self.work: defaultdict[Stream, _InFlight] = defaultdict(_InFlight)
 
     def repeat(self, code: Sequence[Step], times: int, fetch: float = 0.0) -> None:
-        """Run code a number of times; after some rounds the last ones stand for all others."""
+        """Run code a number of times; after some rounds the last ones stand for all others.
+
+        Args:
+            fetch: Cycles until the next instruction is there.
+        """
         half = _ROUNDS // 2
         self.fetch = fetch
         self.fetched = max(self.fetched, self.now)

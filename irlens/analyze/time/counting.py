@@ -80,7 +80,11 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def timing(self) -> Timing:
-        """Latencies and rates."""
+        """Latencies and rates.
+
+        Raises:
+            ValueError: They are not known.
+        """
         if self.gpu.timing is None:
             raise ValueError(f"the timing of {self.gpu.name} is not known")
         return self.gpu.timing
@@ -145,7 +149,11 @@ def spilled(
     cta_bytes: int,
     ctas: int,
 ) -> Spilled | None:
-    """Return a launch's accesses to local memory; ``None`` if there are none."""
+    """Return a launch's accesses to local memory; ``None`` if there are none.
+
+    Args:
+        followed: The paths of a sample of its CTAs.
+    """
     loaded = stored = 0.0
     for index, times in executed(code, followed).items():
         each = code.section.instructions[index]
@@ -160,7 +168,12 @@ def spilled(
 
 
 def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
-    """Return what a launch asks of each unit."""
+    """Return what a launch asks of each unit.
+
+    Args:
+        latency: Cycles from a load of global memory to its data, however busy the GPU is; by
+            default those of the timing, by where the data are.
+    """
     code, followed, transfers, machine = launch.code, launch.followed, launch.moved, launch.machine
     timing, multiply_adds = machine.timing, machine.gpu.multiply_adds
     sms = machine.gpu.sm_count or 1

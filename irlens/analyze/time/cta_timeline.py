@@ -97,7 +97,11 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         paths: Sequence[Path],
         control: Sequence[Control],
     ) -> list[float]:
-        """Return for each path the cycles that a CTA takes if all its warps take it."""
+        """Return for each path the cycles that a CTA takes if all its warps take it.
+
+        Args:
+            control: The control fields of each of the instructions.
+        """
         (found,) = self.durations_at((self.memory,), instructions, flow, paths, control)
         return found
 

@@ -26,6 +26,7 @@ class Slice(msgspec.Struct, frozen=True):
     """The instructions that branches depend on.
 
     Attributes:
+        special: Special registers that they read.
         needed: What they and the branches need of the state before each block, as bits.
     """
 

@@ -124,6 +124,9 @@ def fit(
 
     Args:
         gpu: What they ran on; the search begins at its constants.
+
+    Raises:
+        ValueError: See ``predict``.
     """
     kinds = Counter(launch.kind for launch in launches)
     weights = [kinds[launch.kind] ** -0.5 for launch in launches]

@@ -33,7 +33,12 @@ class Handover:
         self._known: dict[Path, list[Written]] = {}
 
     def by(self, first: ThreadInputs, last: ThreadInputs) -> Written:
-        """Return what all lanes of a program's default warps write."""
+        """Return what all lanes of a program's default warps write.
+
+        Args:
+            first: The program's first lane.
+            last: The last lane of the same warp.
+        """
         path = self._follow(first)
         if not first.is_of_launch(self._launch):
             one, other = self._by_store(path, first), self._by_store(path, last)

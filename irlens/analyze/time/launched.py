@@ -38,6 +38,7 @@ class WarpPath(msgspec.Struct, frozen=True):
     Attributes:
         warps: Warps of the launch that take it; a fraction where programs stand for others.
         of_cta: Warps of one CTA that take it.
+        first: The first of these warps.
         counts: How often each block runs, whichever lanes run it.
         diverges: Whether its first and last lane part: lanes then have paths of their own.
     """
@@ -179,6 +180,9 @@ def sample(grid: tuple[int, int, int], most: int = _SAMPLE) -> list[tuple[int, .
     The first axis that has several is cut into equal parts with one program each, since work may
     grow along it. Where in its part a program lies, and on the other axes, follows no period, since
     work may repeat with any.
+
+    Args:
+        most: How many of them at most.
     """
     if prod(grid) <= most:
         return list(product(*map(range, grid)))

@@ -119,7 +119,11 @@ class Entered(msgspec.Struct):
 def find_region(
     body: frozenset[int], header: int, data: DataFlow, slice_: Slice, ends: Sequence[End]
 ) -> Region | None:
-    """Return a loop; ``None`` where paths through it depend on more than the state."""
+    """Return a loop; ``None`` where paths through it depend on more than the state.
+
+    Args:
+        header: The one that it is entered at.
+    """
     if any(ends[block].effect in ("calls", "chooses", "returns") for block in body):
         return None
     reads = 0

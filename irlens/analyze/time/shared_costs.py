@@ -23,7 +23,11 @@ _MOST_TRIED = 8
 
 
 class SharedCosts:
-    """The accesses of a launch to shared memory, with what they cost."""
+    """The accesses of a launch to shared memory, with what they cost.
+
+    Args:
+        launch: What the prices are of, with its paths and its wavefronts.
+    """
 
     def __init__(self, launch: CostedLaunch) -> None:
         self.launch = launch

@@ -87,6 +87,7 @@ def wavefronts(
     """Return the wavefronts of each access to shared memory that warps execute.
 
     Args:
+        launches: What each lane can read of the launch, warp by warp.
         active: The lanes of a warp that run each block, as bits; by default all of them.
 
     Returns:

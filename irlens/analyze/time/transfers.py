@@ -40,7 +40,11 @@ _SECTOR = 1 / 65e3
 
 
 class Caches(msgspec.Struct, frozen=True, kw_only=True):
-    """The caches that a launch runs with, in bytes."""
+    """The caches that a launch runs with, in bytes.
+
+    Attributes:
+        l1: The L1 of an SM: what shared memory leaves.
+    """
 
     l1: float
     l2: float
@@ -66,6 +70,7 @@ class Spilled(msgspec.Struct, frozen=True):
 
     Attributes:
         read_bytes: Bytes that all threads load.
+        written_bytes: Bytes that they store.
         resident_bytes: Local memory of the threads that an SM holds.
     """
 
@@ -80,11 +85,15 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         load_sectors: Sectors that warps' loads touch, copies to shared memory included.
+        bulk_read_bytes: Bytes that bulk copies (TMA) read.
+        bulk_written_bytes: Bytes that they write.
         missed_sectors: Those of ``load_sectors`` that the L1 takes from the L2.
         held_sectors: Those that it holds since an earlier loop, and not for a moment.
         local_bytes: Bytes of local memory between L1 and L2.
         local_missed: Part of the loads of local memory that the L1 lacks, 0..1.
         local_dram_bytes: Bytes of local memory between the L2 and memory; half of them are read.
+        dram_read_bytes: Bytes that come from memory.
+        dram_written_bytes: Bytes that go to memory.
         load_lines: 128-byte lines of the L2 that the loads' requests touch.
         partial_lines: Those of ``store_lines`` of which sectors are written in part, at least.
         occupied: What loads and stores occupy of the SMs.
@@ -215,7 +224,9 @@ def transfers(
 
     Args:
         launch: Its traffic and its footprint.
+        program: Those of its first program alone.
         loops: Lines of the ttir's outermost loops.
+        spilled: Its accesses to local memory, if there are any.
         in_groups: Returns its traffic for waves of a number of CTAs.
         bypassing: Places of the loads that bypass the L1.
     """
@@ -359,6 +370,8 @@ def _from_memory_again(
     """Bytes that CTAs read which they have read before, as far as the L2 holds them no more.
 
     Args:
+        program: The first of them, which stands for all.
+        held: Bytes that the CTAs of a wave read.
         wave: How CTAs follow each other.
     """
     traffic = program.traffic

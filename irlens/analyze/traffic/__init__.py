@@ -54,6 +54,7 @@ class Footprint(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         wave_read_bytes: The same, each granule counted once in every wave; ``None`` if the wave is
             unknown.
+        wave_written_bytes: Bytes that are written, counted likewise.
         read_sector_bytes: Of all sectors that are read, the granules of the caches.
     """
 
@@ -74,6 +75,7 @@ class Updates(msgspec.Struct, frozen=True, kw_only=True):
         sectors: Sectors that programs update, each as often as they do.
         depth: Updates of one address, on average.
         granules: Distinct 512-byte granules that are updated.
+        element_bytes: Bytes of an address's number.
     """
 
     line: int

@@ -214,6 +214,9 @@ def loaded(access: Reference, contents: "NDArray[Any] | None", masked: Value | N
         contents: What its tensor holds; ``None`` if that is not given.
         masked: Its value for elements that are masked off. Without one any value will do, since
             the program must not use it: 0.
+
+    Raises:
+        TooLargeError: Fewer instances at once may do.
     """
     name = access.pointer.argument
     if contents is None:

@@ -132,7 +132,11 @@ class Coverage(Intervals):
             self._append(starts, ends)
 
     def size(self) -> int:
-        """Return how many bytes the set has."""
+        """Return how many bytes the set has.
+
+        Raises:
+            TooManyIntervalsError: They are.
+        """
         if self._pages:
             self._map()
             return self.grain * sum(int(marks.sum()) for marks in self._pages.values())
@@ -140,7 +144,11 @@ class Coverage(Intervals):
         return sum(int((ends - starts).sum()) for starts, ends in self._pending)
 
     def granules(self, size: int) -> int:
-        """Return how many aligned granules of a size in bytes the set touches."""
+        """Return how many aligned granules of a size in bytes the set touches.
+
+        Raises:
+            TooManyIntervalsError: They are.
+        """
         if self._pages and size % self.grain == 0 and _PAGE * self.grain % size == 0:
             self._map()
             grains = size // self.grain

@@ -358,7 +358,11 @@ class Evaluation:
         return steps.results(frame.size)
 
     def instances(self, loop: loops.Counted, running: Array) -> Iterator[tuple[Array, Array]]:
-        """Yield the instances of a loop's body to evaluate, see ``Counted.instances``."""
+        """Yield the instances of a loop's body to evaluate, see ``Counted.instances``.
+
+        Raises:
+            UnknownTrafficError: They are too many.
+        """
         if int(loop.trips.sum()) > _MOST_INSTANCES:
             raise UnknownTrafficError(f"more than {_MOST_INSTANCES:,} iterations of all programs")
         return loop.instances(running, self._at_once)

@@ -110,7 +110,11 @@ def placed(operation: Operation, reason: str) -> UnknownTrafficError:
 
 
 def bind(block: Block, values: Sequence[Value], frame: Frame) -> None:
-    """Give a block's arguments their values."""
+    """Give a block's arguments their values.
+
+    Raises:
+        UnknownTrafficError: They are not as many.
+    """
     if len(block.arguments) != len(values):
         raise UnknownTrafficError("its arguments are not understood")
     for argument, value in zip(block.arguments, values, strict=True):
@@ -118,7 +122,11 @@ def bind(block: Block, values: Sequence[Value], frame: Frame) -> None:
 
 
 def scalar(value: Value) -> Array:
-    """Return a loop's bound for each instance, or for all."""
+    """Return a loop's bound for each instance, or for all.
+
+    Raises:
+        UnknownTrafficError: It is not known.
+    """
     if isinstance(value, Unknown):
         raise UnknownTrafficError(value.reason)
     if not isinstance(value, Integer):
@@ -127,7 +135,11 @@ def scalar(value: Value) -> Array:
 
 
 def truth_values(value: Value, size: int) -> Array:
-    """Return a condition for each of ``size`` instances."""
+    """Return a condition for each of ``size`` instances.
+
+    Raises:
+        UnknownTrafficError: It is not known.
+    """
     if isinstance(value, Unknown):
         raise UnknownTrafficError(value.reason)
     if not isinstance(value, Mask):

@@ -38,6 +38,7 @@ class Counted(msgspec.Struct, frozen=True):
 
     Attributes:
         low: First value of the induction variable, of each instance or of all.
+        initial: The carried values' first values.
     """
 
     operation: Operation
@@ -74,7 +75,11 @@ def counted(
     initial: list[Value],
     size: int,
 ) -> Counted:
-    """Return a loop with the iterations of each of ``size`` instances."""
+    """Return a loop with the iterations of each of ``size`` instances.
+
+    Raises:
+        UnknownTrafficError: The loop is not understood.
+    """
     low, high, step = bounds
     if (step <= 0).any():
         raise UnknownTrafficError("the step of the loop is not positive")
@@ -133,6 +138,7 @@ class Steps:
         """Define the body's arguments.
 
         Args:
+            owner: Row of each of its instances; ``None`` if they are the same.
             iteration: Iteration of each; ``None`` for the first.
         """
         rows = self._running if owner is None else self._running[owner]
@@ -158,7 +164,11 @@ class Steps:
                 self._changes[n] = self._difference(value, self._first[n])
 
     def check(self, yielded: Sequence[Value], frame: Frame, owner: Array) -> None:
-        """Check that an evaluation of the body yields what the next iteration was given."""
+        """Check that an evaluation of the body yields what the next iteration was given.
+
+        Raises:
+            NotAffineError: It does not.
+        """
         for argument, change, value in zip(self._names[1:], self._changes, yielded, strict=True):
             if change is None or isinstance(change, Unknown):
                 continue

@@ -67,6 +67,7 @@ class StridedCoverage(Intervals):
 
     Args:
         grain: Bytes that the starts and lengths of all intervals are multiples of.
+        stride: Bytes between elements, a multiple of the grain.
     """
 
     def __init__(self, grain: int, stride: int) -> None:

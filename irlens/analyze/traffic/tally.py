@@ -39,9 +39,12 @@ class Moved:
 
     Args:
         tensor_bytes: Bytes of the argument's tensor; ``None`` if unknown.
+        coverage: An empty set for the bytes that are accessed.
 
     Attributes:
         lanes: Elements that are accessed, as often as they are.
+        masked: Elements that are masked off.
+        coverage: The bytes that are accessed.
         leap: The most runs of bytes that a tile has an even step apart, and the step.
     """
 
@@ -71,7 +74,11 @@ class Moved:
             self.outside.add(other.outside.lanes, other.outside.program, other.outside.offset)
 
     def access(self, tiles: Tiles) -> None:
-        """Count the tiles of one access."""
+        """Count the tiles of one access.
+
+        Raises:
+            TooManyIntervalsError: The distinct bytes are.
+        """
         for pattern, bases, programs in tiles.by_pattern():
             self._pattern(pattern, bases, programs, tiles.elements)
 
@@ -108,12 +115,14 @@ class Tally:
     """How a machine runs an access.
 
     Args:
+        wave: Programs of a wave; ``None`` if unknown.
         issue: How warps access the elements, or why that is unknown.
 
     Attributes:
         waves: The bytes that are accessed, those of each wave apart; ``None`` if it is unknown.
         requests: The requests of warps; ``None`` if unknown.
         width: Bytes of a thread's instruction; ``None`` if unknown, or if there is none.
+        reason: Why the requests are unknown.
     """
 
     def __init__(
@@ -161,7 +170,11 @@ class Tally:
             self._gather(*other._uncounted)
 
     def issue(self, tiles: Tiles) -> None:
-        """Count the waves and the requests of the tiles of one access."""
+        """Count the waves and the requests of the tiles of one access.
+
+        Raises:
+            TooManyIntervalsError: The distinct bytes are.
+        """
         if self.waves is not None and self._wave is not None:
             for pattern, bases, programs in tiles.by_pattern():
                 if pattern.accessed.size:
@@ -199,7 +212,11 @@ class Tally:
                 self.waves.add(places, *pattern.runs(self.moved.element_bytes))
 
     def settle(self) -> None:
-        """Count what is not counted yet."""
+        """Count what is not counted yet.
+
+        Raises:
+            TooManyIntervalsError: The distinct bytes are.
+        """
         self._join()
         self._count()
 

@@ -111,7 +111,11 @@ def have_equal(some: tuple[Pattern, ...], others: tuple[Pattern, ...]) -> bool:
 
 
 def tiles_of(access: Reference, programs: Array) -> Tiles:
-    """Return the tiles of an access by all instances of its block."""
+    """Return the tiles of an access by all instances of its block.
+
+    Raises:
+        TooLargeError: Fewer instances at once may do.
+    """
     size, rank = programs.size, len(access.shape)
     bases, common, varying = _split(access.pointer.offset, size, rank)
     masks = _Masks(access, size)

@@ -141,7 +141,11 @@ def integer(*arrays: Array) -> Integer:
 
 
 def constant(number: int, rank: int = 0) -> Integer:
-    """Return one number for all programs, as a tensor of some rank."""
+    """Return one number for all programs, as a tensor of some rank.
+
+    Raises:
+        UnknownTrafficError: It has more than 64 bits.
+    """
     if not -(1 << 63) <= number < 1 << 63:
         raise UnknownTrafficError("a number has more than 64 bits")
     return integer(np.full((1,) * (rank + 1), number, dtype=np.int64))
@@ -209,7 +213,11 @@ def elements(value: "Value") -> int:
 
 
 def materialize(value: Integer) -> Array:
-    """Return an integer as one array."""
+    """Return an integer as one array.
+
+    Raises:
+        TooLargeError: It would have too many elements.
+    """
     return reduce(_add, value.terms.values())
 
 
@@ -219,7 +227,11 @@ def _add(left: Array, right: Array) -> Array:
 
 
 def check_size(*arrays: Array) -> None:
-    """Check that arrays can be broadcast together."""
+    """Check that arrays can be broadcast together.
+
+    Raises:
+        TooLargeError: The result would have too many elements.
+    """
     size = 1
     for extent in np.broadcast_shapes(*(array.shape for array in arrays)):
         size *= extent
@@ -240,7 +252,11 @@ def row_bounds(value: Integer) -> tuple[Array, Array]:
 
 
 def wrapped(value: Integer, bits: int) -> Integer:
-    """Return an integer as a register of a number of bits holds it, with its sign."""
+    """Return an integer as a register of a number of bits holds it, with its sign.
+
+    Raises:
+        UnknownTrafficError: It is too large to compute with.
+    """
     low, high = bounds(value)
     half = 1 << (bits - 1)
     if -half <= low and high < half and bits < 64:
@@ -275,6 +291,7 @@ def multiply(left: Integer, right: Integer) -> Integer:
 
     Raises:
         TooLargeError: A product of two terms would have too many elements.
+        UnknownTrafficError: A product may overflow 64 bits.
     """
     products = []
     for one in left.terms.values():
@@ -303,7 +320,11 @@ def truth_of(value: bool) -> Mask:
 
 
 def truth(mask: Mask) -> Array:
-    """Return a mask as one array."""
+    """Return a mask as one array.
+
+    Raises:
+        TooLargeError: It would have too many elements.
+    """
     arrays = [
         each if isinstance(each, np.ndarray) else materialize(each.difference) < 0
         for each in mask.factors
@@ -376,6 +397,9 @@ def merged(size: int, parts: Sequence[tuple[Array, Value]]) -> Value:
 
     Args:
         parts: Rows and the values of these instances; together they are all instances.
+
+    Raises:
+        TooLargeError: The result would have too many elements.
     """
     parts = [(rows, value) for rows, value in parts if rows.size]
     if len(parts) == 1:

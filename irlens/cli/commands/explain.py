@@ -70,7 +70,11 @@ def command(settings: _Settings) -> Exit:
 def show_reasons(
     kernel: str, selection: Configurations, writing: Writing, codes: tuple[str, ...] = ()
 ) -> Exit:
-    """Write why a kernel has its findings, here and for ``irlens inspect --why``."""
+    """Write why a kernel has its findings, here and for ``irlens inspect --why``.
+
+    Args:
+        codes: Codes or names of findings; all by default.
+    """
     check_format(writing.form, "explanations")
     from irlens.session.why import why
 

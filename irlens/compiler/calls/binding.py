@@ -25,7 +25,11 @@ BLOCKS_PER_SM = "blocks_per_sm"
 
 
 class Parameter(msgspec.Struct, frozen=True):
-    """A parameter of a kernel function."""
+    """A parameter of a kernel function.
+
+    Attributes:
+        required: Whether it has no default.
+    """
 
     name: str
     constexpr: bool
@@ -113,6 +117,7 @@ def require_values(
     """Check that every required parameter has a value.
 
     Args:
+        settings: The names of constexprs and options that have values.
         unconfigured: Why the file leaves values open, for the hint.
         how_to_run: Returns how to have the file's own launches, for the hint.
 

@@ -12,8 +12,10 @@ class Dtype(msgspec.Struct, frozen=True):
     """An element type.
 
     Attributes:
+        name: Triton's short name ("fp16").
         language: Name in ``triton.language`` ("float16").
         torch: Name in ``torch``, or ``None`` if PyTorch has no such type.
+        size: Bytes per element.
         signature: Triton's name in a kernel's signature ("i32", "u8", "fp16").
         others: Further names, of MLIR, NumPy, ONNX and ml_dtypes, in lower case without "_".
     """

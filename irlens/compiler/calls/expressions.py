@@ -109,7 +109,11 @@ class UnknownSizeError(CaptureError):
 
 
 def evaluate_extent(expression: int | str, names: Names, where: str) -> int:
-    """Return the extent of a dimension."""
+    """Return the extent of a dimension.
+
+    Raises:
+        CaptureError: The expression is invalid or its value is not a whole number.
+    """
     extent = evaluate(expression, names, where)
     if not isinstance(extent, int) or isinstance(extent, bool) or extent < 0:
         value = extent if isinstance(extent, int | float) else "no number"

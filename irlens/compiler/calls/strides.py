@@ -30,7 +30,11 @@ class Stride(msgspec.Struct, frozen=True):
 
 
 def strides_of(names: Sequence[str], args: Mapping[str, Argument]) -> dict[str, Stride]:
-    """Return the parameters that are strides of tensors, where names and shapes leave no doubt."""
+    """Return the parameters that are strides of tensors, where names and shapes leave no doubt.
+
+    Args:
+        names: The run-time parameters in order.
+    """
     tensors = {name: value for name, value in args.items() if isinstance(value, Tensor)}
     tensors |= {n: value.tensor for n, value in args.items() if isinstance(value, Descriptor)}
     groups: dict[str, list[tuple[str, str]]] = {}

@@ -99,7 +99,11 @@ def _install_guard() -> bool:
 
 
 def _install_hooks(libraries: dict[str, int | float]) -> bool:
-    """Make "cuda" the accelerator, so that autograd finds its streams through the guard."""
+    """Make "cuda" the accelerator, so that autograd finds its streams through the guard.
+
+    Args:
+        libraries: Results of hooks that describe the vendor's libraries.
+    """
     accelerator = getattr(torch._C, "_accelerator_getAccelerator", None)
     if accelerator is None:
         return False
@@ -138,7 +142,11 @@ def vtable_slots(header: str) -> dict[str, int]:
 
 
 def _return_constants(hooks: Any, results: dict[int, int | float], length: int) -> None:
-    """Replace the vtable of an object by a copy with functions that return constants."""
+    """Replace the vtable of an object by a copy with functions that return constants.
+
+    Args:
+        results: Results by slot; all types but floating-point numbers share a register.
+    """
     word = ctypes.sizeof(ctypes.c_void_p)
     table = (ctypes.c_void_p * (_VTABLE_HEAD + length)).from_address(hooks[0] - _VTABLE_HEAD * word)
     copied = (ctypes.c_void_p * len(table))(*table)

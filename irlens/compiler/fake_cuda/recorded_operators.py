@@ -72,6 +72,7 @@ class Operator(msgspec.Struct):
     Attributes:
         args: Its arguments, with an ``Input`` for each fake tensor.
         number: Its position among the recorded operators, and the seed of its random numbers.
+        flops: Its floating-point operations, if PyTorch counts them.
         written: The inputs that it writes to, with the version of their memory afterwards.
         created: The position, layout and version of each new tensor among its results.
     """

@@ -24,6 +24,7 @@ class GpuFacts(msgspec.Struct, frozen=True):
 
     Attributes:
         properties: The known attributes of ``torch.cuda.get_device_properties``.
+        memory: Its memory's size in bytes; ``None`` if unknown.
     """
 
     target: Target
@@ -35,7 +36,11 @@ class GpuFacts(msgspec.Struct, frozen=True):
 def install_runtime(
     facts: GpuFacts, deviations: Deviations, read_time: Callable[[], float]
 ) -> None:
-    """Replace the functions that call CUDA's or ROCm's runtime; all others raise ``NoGpuError``."""
+    """Replace the functions that call CUDA's or ROCm's runtime; all others raise ``NoGpuError``.
+
+    Args:
+        read_time: Answers with the time between two events.
+    """
     _Stub.elapsed_time = lambda self, end: read_time()  # type: ignore[method-assign]
     no_ops = {name: _no_op() for name in _NO_OPS}
     # Nothing measures the GPU.

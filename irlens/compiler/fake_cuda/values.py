@@ -54,6 +54,9 @@ Observer: TypeAlias = Callable[[Any, Any, dict[str, Any], Any], None]
 class Values:
     """The values of all fake tensors of a process.
 
+    Args:
+        assumed: The number that unknown values are assumed to be; ``None`` assumes nothing.
+
     Attributes:
         observe: Takes every operator that runs on the GPU, its arguments and its result.
     """

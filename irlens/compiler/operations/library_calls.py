@@ -18,7 +18,11 @@ _MOST_OPERANDS = 2
 
 
 class LibraryCalls:
-    """Counts calls as they run."""
+    """Counts calls as they run.
+
+    Args:
+        generated: Folders of files that are not the program's own.
+    """
 
     def __init__(self, tally: Tally, generated: tuple[str, ...]) -> None:
         self._tally = tally

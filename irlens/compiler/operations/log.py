@@ -53,7 +53,11 @@ def activate() -> "OperationLog":
 
 
 def active() -> "OperationLog":
-    """Return the log of this process."""
+    """Return the log of this process.
+
+    Raises:
+        LookupError: There is none.
+    """
     if not _ACTIVE:
         raise LookupError("no operators are recorded")
     return _ACTIVE[0]
@@ -62,8 +66,13 @@ def active() -> "OperationLog":
 class OperationLog(Pausable):
     """The operators that ran, and the memories that they used.
 
+    Args:
+        is_on_gpu: Whether a tensor is on the GPU whose memory is of interest.
+
     Attributes:
+        operations: What ran, in order.
         graph: Name of the compiled graph that is running; empty outside of any.
+        generated: Folders of files that are not the program's own.
         is_transfer: Whether a tensor is being copied to the host or from it.
     """
 
@@ -205,7 +214,11 @@ class OperationLog(Pausable):
         outputs: Iterable[Any] | None = None,
         first: int = 0,
     ) -> RecordedProgram:
-        """Return what has been recorded."""
+        """Return what has been recorded.
+
+        Args:
+            outputs: Tensors that a function returned; ``None`` for a program.
+        """
         tensors = {name: each for name, each in (names or {}).items() if torch.is_tensor(each)}
         return RecordedProgram(
             operations=tuple(self.operations[first:]),

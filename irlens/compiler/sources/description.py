@@ -74,7 +74,12 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class KernelSource(msgspec.Struct, frozen=True):
-    """A kernel in a file."""
+    """A kernel in a file.
+
+    Attributes:
+        description: How to call it, or ``None`` if the file does not describe it.
+        content: The bytes of the file when it was read.
+    """
 
     path: Path
     function: str

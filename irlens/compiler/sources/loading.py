@@ -148,6 +148,10 @@ def _executed(
     Libraries' files often fail where their kernels are inspected: they or their package ask for a
     GPU or another package, or end in calls of their kernels. Then what the kernel needs is
     executed alone.
+
+    Args:
+        name: The module's name in ``sys.modules``.
+        stack: Ends the conditions in which the module works.
     """
     before = set(sys.modules)
     with ExitStack() as attempt:

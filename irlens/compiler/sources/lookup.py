@@ -152,6 +152,9 @@ def _kernels_setting(path: Path, _time: int, _size: int) -> str | None:
     """Return a project's ``kernels`` setting; parsing takes longer than to read a kernel's file.
 
     Most projects say nothing to irlens, so that their files need no parsing.
+
+    Args:
+        _time: When it was last changed, in nanoseconds.
     """
     content = path.read_bytes()
     if b"irlens" not in content:

@@ -26,6 +26,10 @@ from irlens.model.errors import CaptureError, IrlensError
 def sliced_module(name: str, path: Path, content: bytes) -> ModuleType:
     """Return a module that executes what a name needs when it is asked for.
 
+    Args:
+        path: The file that it is made of.
+        content: The bytes of that file.
+
     Raises:
         SyntaxError: The content is not Python.
     """

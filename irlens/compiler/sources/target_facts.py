@@ -59,7 +59,11 @@ def capability(target: Target) -> tuple[int, int]:
 
 
 def properties_of(target: Target, name: str) -> dict[str, Any]:
-    """Return the known attributes of ``torch.cuda.get_device_properties``."""
+    """Return the known attributes of ``torch.cuda.get_device_properties``.
+
+    Args:
+        name: Its name as its driver reports it.
+    """
     gpu = gpus.find(target.name)
     row, (major, minor) = gpu.arch, capability(target)
     properties = {

@@ -17,6 +17,9 @@ _POLL_INTERVAL = 1000
 class SourceWatcher:
     """The Python files of a kernel, with their content as of the last compilation.
 
+    Args:
+        kernel: The kernel's spec, see ``description.find_kernel``.
+
     Raises:
         IrlensError: There is no such file.
     """

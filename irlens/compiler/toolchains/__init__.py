@@ -22,7 +22,11 @@ def triton_version() -> str:
 
 
 def installed_triton() -> str:
-    """Return the identity of the installed Triton, see ``triton_identity``."""
+    """Return the identity of the installed Triton, see ``triton_identity``.
+
+    Raises:
+        CaptureError: Triton is not installed.
+    """
     return triton_identity(_installed())
 
 
@@ -31,6 +35,9 @@ def triton_identity(package: Path) -> str:
 
     Every build of a checkout has the version of the upcoming release, so the size and mtime of
     its library are part of the identity.
+
+    Args:
+        package: File of the package: ``.../triton/__init__.py``.
     """
     version = _version(package)
     records = list(package.parents[1].glob("*triton*.dist-info"))

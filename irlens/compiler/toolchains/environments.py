@@ -50,6 +50,9 @@ def find_interpreter(triton: str | None) -> Interpreter | None:
 
     Returns:
         ``None`` if this interpreter has that Triton.
+
+    Raises:
+        CaptureError: There is no such Triton, or it cannot be installed.
     """
     if triton is None:
         return None

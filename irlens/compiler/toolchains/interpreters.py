@@ -34,7 +34,11 @@ _PURE_PACKAGES = ("irlens", "simpleeval")
 
 
 class _Facts(msgspec.Struct, frozen=True):
-    """An interpreter's facts."""
+    """An interpreter's facts.
+
+    Attributes:
+        triton: File of its Triton's package, if it has one.
+    """
 
     python: tuple[int, int]
     abi: str | None
@@ -43,7 +47,11 @@ class _Facts(msgspec.Struct, frozen=True):
 
 
 class _Reply(msgspec.Struct, frozen=True):
-    """An interpreter's reply to a task."""
+    """An interpreter's reply to a task.
+
+    Attributes:
+        result: The task's result; ``None`` if it failed.
+    """
 
     result: str | None = None
     message: str = ""
@@ -58,6 +66,7 @@ class Interpreter(msgspec.Struct, frozen=True):
     """A Python interpreter with a Triton that irlens can compile with.
 
     Attributes:
+        triton: Identity of its Triton, see ``versions.triton_identity``.
         packages: Modules that it imports from this environment: their files by name.
         lock: Lock file to share while it works, see ``locks.share``; ``None`` for a user's own.
     """

@@ -36,7 +36,11 @@ _RELEASE = re.compile(r"\brelease (\d+\.\d+)")
 
 @contextmanager
 def compile_only(target: Target, properties: dict[str, int]) -> Iterator[None]:
-    """Make a target Triton's active GPU for compiling; nothing can be launched."""
+    """Make a target Triton's active GPU for compiling; nothing can be launched.
+
+    Args:
+        properties: The known ones of the device properties that Triton's drivers report.
+    """
     config = triton.runtime.driver
     # From 3.5 on, reading `active` looks for a real GPU and fails.
     attribute = "_active" if "_active" in vars(config) else "active"
@@ -66,6 +70,7 @@ class CompileOnlyDriver(DriverBase):  # type: ignore[misc]  # mypy does not foll
     """A driver that answers the queries of the compiler, and no others.
 
     Args:
+        real: The previously active driver, or ``None``.
         properties: The known ones of the device properties that Triton's drivers report.
     """
 
@@ -150,6 +155,7 @@ class LoadedFacts(msgspec.Struct, frozen=True):
 
     Attributes:
         registers: Registers per thread (AMD: vector registers per lane).
+        local_bytes: Local memory per thread, bytes.
     """
 
     registers: int
@@ -181,6 +187,11 @@ def install_stub_driver(
     """Install a driver whose launches are no-ops, for the whole process.
 
     Autotuners compile every configuration, then take the first one that fits the GPU.
+
+    Args:
+        properties: The known ones of the device properties that Triton's drivers report.
+        threads_per_block: The GPU's maximum of threads per CTA.
+        read_time: Answers with the time of what a program measures.
     """
     knobs.never_interpret()
     _StubLauncher.find_writes = staticmethod(find_writes)

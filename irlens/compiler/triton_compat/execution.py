@@ -32,6 +32,7 @@ class Compiled(msgspec.Struct, frozen=True):
     """One compiled variant.
 
     Attributes:
+        options: Its other compile options, see ``Config.options``.
         refusal: Why the GPU could not launch it; ``None`` if it did, or was not asked to.
     """
 
@@ -177,6 +178,9 @@ def scratch_from(allocate: Callable[[int, int, int | None], Any]) -> Iterator[No
 
     It holds the descriptors that a kernel makes with ``tl.make_tensor_descriptor``; Triton has no
     default allocator.
+
+    Args:
+        allocate: Takes bytes, alignment and stream, and returns a tensor.
     """
     before = current_allocator()
     triton.set_allocator(allocate)

@@ -33,6 +33,7 @@ class Kernel(msgspec.Struct, frozen=True):
     """A jit function with its autotuners and heuristics.
 
     Attributes:
+        wrappers: From the outermost to the innermost.
         specialization: What the arguments are compiled for; ``None`` derives it from their values,
             as Triton does at a call.
         unconfigured: Why a generated kernel's configurations are unknown, if they are.
@@ -104,7 +105,11 @@ _MOST_STAGES = 256
 
 
 class TuningError(Exception):
-    """A function of the user's that chooses a kernel's settings raised an exception."""
+    """A function of the user's that chooses a kernel's settings raised an exception.
+
+    Attributes:
+        file: The file of the line that raised it; empty if unknown.
+    """
 
     def __init__(self, what: str, error: Exception) -> None:
         frames = traceback.extract_tb(error.__traceback__)

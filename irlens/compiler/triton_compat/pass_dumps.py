@@ -30,6 +30,9 @@ _descriptor: int | None = None
 def buffered_dumps(path: Path) -> Iterator[Callable[[bytes], bytes]]:
     """Let Triton print modules to a file.
 
+    Args:
+        path: The file, which must not exist yet.
+
     Yields:
         A function that puts the modules into what the file of descriptor 2 holds, in front of what
         followed their pipeline there; to be called once the block has ended.

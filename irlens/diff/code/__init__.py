@@ -62,7 +62,11 @@ class Rows:
         self._values = values
 
     def unordered(self, pairs: Sequence[Pair]) -> list[Row]:
-        """Return a row for each unordered statement: those removed, then the second side's."""
+        """Return a row for each unordered statement: those removed, then the second side's.
+
+        Args:
+            pairs: Those of them that both sides have.
+        """
         kept = {j: i for i, j in pairs}
         gone = (i for i, each in enumerate(self._before) if not each.ordered)
         rows = [Row("removed", i, None) for i in gone if i not in {a for a, _ in pairs}]
@@ -73,7 +77,11 @@ class Rows:
         ]
 
     def ordered(self, pairs: Sequence[Pair]) -> list[Row]:
-        """Return a row for each ordered statement."""
+        """Return a row for each ordered statement.
+
+        Args:
+            pairs: Those of them that both sides have, in the order of both.
+        """
         return list(self._merged(pairs))
 
     def _merged(self, pairs: Sequence[Pair]) -> Iterator[Row]:
@@ -120,6 +128,7 @@ def hunks(
 
     Args:
         heading: Returns a hunk's heading by its first changed row.
+        context: Number of unchanged rows to show before and after changed ones.
     """
     changed = [index for index, row in enumerate(rows) if row.kind != "same"]
     at = 0
@@ -208,6 +217,7 @@ def compare_code(
 
     Args:
         stage: One of ``STAGES``.
+        context: Number of unchanged lines to show before and after changed ones.
 
     Raises:
         UnknownNameError: The stage does not exist, or is binary.

@@ -228,6 +228,10 @@ def shift_to_best_fit(
     Of ``FMUL``, ``FMUL``, ``FMUL`` against ``FMUL``, ``FMUL`` an alignment by looks takes any two.
     The values that the statements read tell which one is gone, and so do the readers of the values
     that they define.
+
+    Args:
+        pairs: In the order of both.
+        by_use: Returns the values that correspond by their readers alone; called if needed.
     """
     by_readers = cache(by_use)
 

@@ -34,6 +34,10 @@ def compare_across(
 
     Args:
         varied: Settings with several values, which are compared with all others equal.
+
+    Raises:
+        ArtifactError: No pair has any of the stages.
+        ToolError: The disassembler is missing or failed.
     """
     if len(sets) == 1 or all(len(captures) == 1 for captures in sets):
         captures = [each for captures in sets for each in captures]

@@ -102,6 +102,8 @@ class _Held(NamedTuple):
 
     Attributes:
         before: Whether it may hold what it held at the block's beginning.
+        values: The other values, as bits.
+        guard: The guard under which some of them were written, or ``None``.
     """
 
     before: bool

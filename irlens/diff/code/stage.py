@@ -31,7 +31,11 @@ _DIRECTIVE = re.compile(r"(?:- )?\.(?:(?:name|symbol): |(?!\w++: ))")
 
 
 class ComparedStage(msgspec.Struct, frozen=True):
-    """A stage as it is compared."""
+    """A stage as it is compared.
+
+    Attributes:
+        loops: Its loops, outer ones first.
+    """
 
     capture: Capture
     code: Code
@@ -67,6 +71,7 @@ def read_stages(
     Raises:
         ArtifactError: A capture lacks the stage, metadata is no JSON, or the sides together have
             more lines and statements than one artifact may have.
+        ToolError: The disassembler is missing or failed.
     """
     together = "\n".join((before[stage].text, after[stage].text)).encode("utf-8", "replace")
     files.check_statements(together, f"the {stage} of both sides together")

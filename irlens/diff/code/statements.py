@@ -46,6 +46,7 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
     """A line that holds code.
 
     Attributes:
+        line: Its 1-based number.
         text: The line up to where only noise (a location, a comment) follows.
         skeleton: The text that is compared: without noise, a placeholder for each name.
         names: From left to right, one per placeholder.

@@ -107,7 +107,11 @@ class States:
         return [number for number, each in enumerate(self.stages, 1) if each == stage]
 
     def numbers(self, name: str) -> list[int]:
-        """Return the passes of a number or a name: "31", "TritonGPUPipeline", "pipeline"."""
+        """Return the passes of a number or a name: "31", "TritonGPUPipeline", "pipeline".
+
+        Raises:
+            UnknownNameError: There is none.
+        """
         if name.isascii() and name.isdecimal() and len(name) < 10:
             if 1 <= int(name) <= len(self):
                 return [int(name)]

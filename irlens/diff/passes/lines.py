@@ -22,7 +22,11 @@ _OPERATION = re.compile(r"(?:^|= )\"?([a-z]\w*(?:\.\w+)+)")
 
 
 def follow(states: States, location: SourceLocation, *, until: int | None = None) -> FollowedLine:
-    """Return what each pass made of a line of Python, as far as the IR can be read."""
+    """Return what each pass made of a line of Python, as far as the IR can be read.
+
+    Args:
+        until: The last pass to look at; all by default.
+    """
     steps: list[LineStep] = []
     written: list[str] = []
     last = 0

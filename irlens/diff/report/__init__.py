@@ -220,7 +220,11 @@ _BLOCKS, _OCCUPANCY = "occupancy.blocks_per_sm", "occupancy.theoretical"
 
 
 def not_judged(before: Report, after: Report, changed: list[Delta]) -> dict[str, str]:
-    """Return why figures are neither better nor worse, by their paths in the registry."""
+    """Return why figures are neither better nor worse, by their paths in the registry.
+
+    Args:
+        changed: Figures of the kernel on both sides.
+    """
     reasons: dict[str, str] = {}
     for means_else, reason in _reasons(before, after):
         for figure in filter(means_else, FIGURES):

@@ -146,7 +146,11 @@ class Function(FunctionBody, frozen=True):
     expansion: "Expansion[Function] | None" = None
 
     def control_flow(self) -> ControlFlow:
-        """Return where basic blocks end and begin."""
+        """Return where basic blocks end and begin.
+
+        Raises:
+            ArtifactError: A branch to a label, or through a list of labels, that does not exist.
+        """
         if self.expansion is not None:
             return self.expansion.control_flow()
         flow = self.written_flow()

@@ -54,6 +54,7 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         text: The lines with their comments and line ends.
         line: 1-based number of the first.
+        end_line: 1-based number of the last.
     """
 
     text: str

@@ -255,6 +255,10 @@ def matrix_cycles(operation: Operation, arch: str) -> int | None:
     """Return the cycles for which a matrix instruction occupies a matrix core.
 
     ``None`` where no public document says.
+
+    Args:
+        operation: One of class "matrix core".
+        arch: The processor it was compiled for: "gfx942".
     """
     name = operation.mnemonic.removeprefix("v_").removesuffix("_e64")
     mixed = _F8F6F4.match(name) if arch == "gfx950" else None

@@ -157,7 +157,12 @@ def _arguments(text: str, start: int) -> Iterator[str]:
 
 
 def amd_event(text: str, line: int, at: int) -> tuple[AmdCounter, Event] | None:
-    """Return the event of a call and its counter; ``None`` if it neither copies nor waits."""
+    """Return the event of a call and its counter; ``None`` if it neither copies nor waits.
+
+    Args:
+        line: 1-based line.
+        at: Its position in the order of events.
+    """
     call = _AMD_CALL.search(text)
     if call is None:
         return None

@@ -41,6 +41,7 @@ class Instruction(msgspec.Struct, frozen=True, gc=False):
     """One instruction.
 
     Attributes:
+        line: 1-based first line.
         end_line: 1-based last line: a ``switch`` spans several.
         locations: Source location, innermost first, then the calls it was inlined through.
         targets: Labels it can branch to; ``None`` where it does not end a block.

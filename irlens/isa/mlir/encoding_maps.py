@@ -26,6 +26,7 @@ def linear_map(
     """Return the map of a tensor with a distributed layout.
 
     Args:
+        layout: The encoding as it stands in the type, in full or as an alias.
         shape: The tensor's; powers of two, as all of Triton's are.
     """
     encoding = read_encoding(layout, aliases or {})

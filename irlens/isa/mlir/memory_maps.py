@@ -45,7 +45,11 @@ class MemoryMap(msgspec.Struct, frozen=True, dict=True):
         return found
 
     def place(self, element: Sequence[int]) -> tuple[int, ...]:
-        """Return the same for one element, without listing all."""
+        """Return the same for one element, without listing all.
+
+        Raises:
+            UnmappedError: The first CTA does not hold it.
+        """
         rest, number = _packed(element), 0
         while rest:
             pivot, of_pivot = self._pivots.get(rest.bit_length(), (0, 0))
@@ -91,7 +95,11 @@ def memory_map(
     """Return the map of a buffer with a layout of shared or tensor memory.
 
     Args:
+        layout: The encoding as it stands in the type, in full or as an alias.
         shape: The buffer's; powers of two.
+
+    Raises:
+        UnmappedError: irlens has no rule for it.
     """
     extents, encoding = tuple(shape), read_encoding(layout, aliases or {})
     if any(extent < 1 or extent & (extent - 1) for extent in extents):

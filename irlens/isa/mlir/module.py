@@ -14,7 +14,11 @@ from irlens.isa.mlir.values import Values
 
 
 class Unknown(msgspec.Struct, frozen=True):
-    """Balanced text that is no statement of MLIR."""
+    """Balanced text that is no statement of MLIR.
+
+    Attributes:
+        line: 1-based line.
+    """
 
     text: str
     line: int

@@ -89,6 +89,7 @@ class Operation(Attributed, frozen=True, kw_only=True, gc=False):
     """One operation.
 
     Attributes:
+        index: Its index in ``Module.operations``.
         parent: Index of the operation whose region holds it.
         end: One past the last operation nested in it: ``operations[index + 1 : end]`` is its body.
         name: "tt.load", "scf.for".

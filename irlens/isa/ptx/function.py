@@ -69,7 +69,11 @@ class Function(FunctionBody, frozen=True, kw_only=True):
     expansion: "Expansion[Function] | None" = None
 
     def control_flow(self) -> ControlFlow:
-        """Return where basic blocks end and begin."""
+        """Return where basic blocks end and begin.
+
+        Raises:
+            ArtifactError: A branch to a label, or through a list of labels, that does not exist.
+        """
         return self.written_flow() if self.expansion is None else self.expansion.control_flow()
 
     def calls(self) -> Mapping[int, Call]:
@@ -89,6 +93,10 @@ class Function(FunctionBody, frozen=True, kw_only=True):
 
         ``bra`` and ``brx.idx`` branch, ``ret``, ``exit`` and ``trap`` end; with a predicate any of
         them may also fall through.
+
+        Raises:
+            ArtifactError: A branch to a label, or through a list of labels, that does not exist.
+            OutOfWorkError: More targets than any compiler writes.
         """
         terminators: dict[int, Terminator] = {}
         labels: dict[int, BlockLabel] = {}

@@ -64,7 +64,11 @@ class LocationReader:
         self._latest.clear()
 
     def read(self, directive: str, text: str, end: int) -> Chain:
-        """Return the chain of a ``.loc``, innermost first."""
+        """Return the chain of a ``.loc``, innermost first.
+
+        Args:
+            end: Where in ``text`` the directive ends.
+        """
         match = _COMMENT.match(text, end)
         comment = match.group(1) if match else ""
         known = self._without_site.get((directive, comment))

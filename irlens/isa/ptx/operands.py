@@ -38,6 +38,7 @@ class Address(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         base: Register, symbol or literal address.
+        offset: Bytes added to it.
         rest: What follows inside the brackets: a tensor's or texture's coordinates.
     """
 

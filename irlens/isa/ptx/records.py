@@ -23,6 +23,7 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
         text: The statement's own characters, terminator included.
         start: Offset in the input of the first character of ``text``.
         line: 1-based line of that character.
+        end_line: 1-based line of the last character.
         scope: Index into ``Function.scopes`` of the ``{ }`` around it; 0 at module level.
     """
 
@@ -114,6 +115,7 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             an expression. Empty for a scalar.
         pointer: State space of a ``.ptr`` parameter ("global"), "generic" where none is given,
             ``None`` for anything that is not marked a pointer.
+        initializer: The text after ``=``.
     """
 
     linkage: str | None
@@ -165,6 +167,7 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     Attributes:
         linkage: "visible", "extern", "weak" or ``None``.
+        returns: Return parameters of a ``.func``.
         limits: Performance-tuning directives and their numbers: {"reqntid": (256,)}.
     """
 
@@ -208,6 +211,7 @@ class FunctionBody(msgspec.Struct, frozen=True, kw_only=True):
         name: Its name; empty for a fragment.
         signature: Its header; ``None`` for a fragment.
         line: 1-based line of the header.
+        end_line: 1-based line of the closing brace.
         statements: Everything of its body in the order of the text, braces included.
         scopes: The ``{ }`` in it; the first is the body.
         branch_targets: ``.branchtargets`` lists by their label, per scope.

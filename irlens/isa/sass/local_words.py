@@ -35,6 +35,7 @@ def find_local_words(section: SectionBody, first: range, writes: Sequence[int]) 
 
     Args:
         first: The instructions of its first block.
+        writes: The registers that each instruction writes, as bits.
     """
     known: dict[int, int] = {}
     words: dict[int, tuple[int, ...]] = {}

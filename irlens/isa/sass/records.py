@@ -109,6 +109,7 @@ class SectionBody(msgspec.Struct, frozen=True, kw_only=True):
     """The text of a code section: a kernel and the subroutines linked to it.
 
     Attributes:
+        name: Of the section, without ".text.".
         line: 1-based line of the ``.section`` directive.
         instructions: In ascending order of their offsets.
         labels: Index of the instruction after each label; one after the last for a label at

@@ -41,6 +41,9 @@ def register_use(section: SectionBody, found: Sequence[Access | None]) -> Regist
     """Return what each instruction of a section does with registers.
 
     For a call these are its operands alone, without the effects of the callee.
+
+    Args:
+        found: What ``access`` returns of each instruction.
     """
     accesses = []
     for instruction, accessed in zip(section.instructions, found, strict=True):

@@ -72,6 +72,9 @@ def read(data: bytes) -> list[Code] | None:
 
     Returns:
         ``None`` for another architecture than sm_90, which encodes its instructions otherwise.
+
+    Raises:
+        ArtifactError: Not a cubin, or a broken one.
     """
     file = elf.read(data)
     if file.machine != elf.MACHINE_CUDA:

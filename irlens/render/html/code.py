@@ -49,7 +49,12 @@ Chain = tuple[Line, ...]
 
 
 class Links:
-    """Anchors of the lines of one report's code on the page."""
+    """Anchors of the lines of one report's code on the page.
+
+    Args:
+        prefix: What the ids of this report begin with; there may be several on a page.
+        listing: The code that the page shows; ``None`` if it shows none.
+    """
 
     def __init__(self, prefix: str, listing: Listing | None) -> None:
         self._prefix = prefix

@@ -37,7 +37,11 @@ _CLASSES: dict[_TokenType, str] = {
 
 
 def coloured(text: str, stage: str) -> list[Markup]:
-    """Return the lines of a text; a line break at its end ends the last one."""
+    """Return the lines of a text; a line break at its end ends the last one.
+
+    Args:
+        stage: What it is, as ``lexer_for`` has it: "ptx", "python".
+    """
     shown = printable(text).removesuffix("\n")
     if not has_colours(text):
         return [escape(line) for line in shown.split("\n")]
@@ -52,6 +56,7 @@ def coloured_line(parts: Sequence[tuple[str, bool]], lexer: Lexer | None) -> Mar
 
     Args:
         parts: The line's parts, safe to show, and whether each is marked.
+        lexer: That of its stage; ``None`` leaves the line plain.
     """
     line = "".join(part for part, _ in parts)
     styles: list[str] = []

@@ -43,6 +43,7 @@ def tag(name: str, /, *content: Content, **attributes: Value) -> Markup:
     """Return an element.
 
     Args:
+        content: Its children in order: markup, text, or ``None`` for nothing.
         attributes: By name, with "_" for "-" and one at the end where Python needs it: ``class_``.
             ``True`` is an attribute without a value; ``None`` and ``False`` are left out.
     """

@@ -42,7 +42,11 @@ def _codes(section: nodes.Section) -> Iterator[nodes.Code]:
 
 
 class _Writer:
-    """Writes the nodes of one report or comparison, whose places may be on the page."""
+    """Writes the nodes of one report or comparison, whose places may be on the page.
+
+    Args:
+        prefix: What the ids of this report begin with; there may be several on a page.
+    """
 
     def __init__(self, tree: nodes.Section, prefix: str, packed: Packed | None) -> None:
         code = next((child for child in tree.children if isinstance(child, nodes.Code)), None)

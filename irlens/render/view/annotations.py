@@ -33,12 +33,14 @@ class Annotation(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         rule: Its kind: a finding's code, or "baseline", "budget", "check", "compile",
             "difference", "limit".
+        hint: What to do; may be empty.
         kernel: The kernel's name; empty where it is about none.
         where: The configurations it holds for: "softmax_kernel on sm_90, num_stages=2".
         file: Base name of a Python file, or a path relative to the project; ``None`` if unknown.
         line: 1-based line there; ``None`` where it is about the whole file.
         code: Python's text on that line; empty where it is unknown.
         stage: The compiler's stage that it was seen in.
+        stage_line: 1-based line there.
         state: How it compares with the other side; ``None`` where nothing is compared.
     """
 

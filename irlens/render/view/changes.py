@@ -36,6 +36,7 @@ class Change(NamedTuple):
     """A figure on both sides, written out.
 
     Attributes:
+        name: Its title: "shared memory".
         before: With its unit; "–" where it is unknown.
         change: With sign and unit; "~" where it did not change, "within 3 %" where that may be
             noise, empty where it is no number.

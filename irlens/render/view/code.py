@@ -26,6 +26,8 @@ class Line(NamedTuple):
     Attributes:
         mark: "-" and "+" as in any diff, of a changed line both; "~" is an underline of the
             differing words of the line above.
+        before: Its number on the first side.
+        after: Its number on the second.
     """
 
     mark: Mark

@@ -25,7 +25,11 @@ _CLASSES_SHOWN, _LINES_SHOWN = 8, 12
 
 
 def comparisons_view(comparisons: Comparisons, options: Options) -> nodes.Section:
-    """Return one comparison, or several with a table of them first."""
+    """Return one comparison, or several with a table of them first.
+
+    Args:
+        options: The code of a single pair, and how the user named the sides.
+    """
     pairs = comparisons.pairs
     alone = changes.unpaired(comparisons)
     if len(pairs) == 1 and not alone and not comparisons.programs:

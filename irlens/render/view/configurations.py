@@ -43,7 +43,11 @@ def names(reports: Sequence[Report]) -> list[str]:
 
 
 def overview(reports: Sequence[Report]) -> Iterator[Node]:
-    """Yield what all reports share, a table of what differs, and their findings, each once."""
+    """Yield what all reports share, a table of what differs, and their findings, each once.
+
+    Args:
+        reports: In the order of their ranking.
+    """
     one_kernel = len({report.kernel for report in reports}) == 1
     if one_kernel and len(reports) <= _MOST_COLUMNS:
         named = letters(reports)

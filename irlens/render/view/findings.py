@@ -172,7 +172,11 @@ def _shorter(
 
 
 def merge(found: Iterable[tuple[str, nodes.FindingItem, Hashable]]) -> list[nodes.FindingItem]:
-    """Merge findings of the same key, the most severe first, and say where each is."""
+    """Merge findings of the same key, the most severe first, and say where each is.
+
+    Args:
+        found: Where each is, the finding, and what tells it from the others.
+    """
     alike: dict[Hashable, list[tuple[str, nodes.FindingItem]]] = {}
     for name, item, key in found:
         worded = (key, _worded(item.message), _worded(item.hint))

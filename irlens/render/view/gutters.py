@@ -66,6 +66,7 @@ class Bracket(msgspec.Struct, frozen=True):
 
     Attributes:
         first: Line of the first mark, from 1.
+        last: Line of the last mark.
     """
 
     first: int

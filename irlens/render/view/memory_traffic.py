@@ -78,6 +78,7 @@ class LineTraffic(msgspec.Struct, frozen=True):
     """What the accesses of one line move.
 
     Attributes:
+        bytes: Bytes requested.
         distinct_bytes: The same with each byte counted once for each access.
         sectors: Sectors touched over the fewest that hold as many bytes, "1.25 ×"; "TMA" where no
             warp requests them, "unknown".

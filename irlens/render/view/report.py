@@ -53,7 +53,11 @@ _UNKNOWN = Run("unknown", "unknown")
 
 
 def reports_view(reports: Sequence[Report], options: Options) -> nodes.Section:
-    """Return one report, or several with a table of them first."""
+    """Return one report, or several with a table of them first.
+
+    Args:
+        options: The code to show, the details and how the user named the reports.
+    """
     code: Sequence[Listing | None] = options.listings or [None] * len(reports)
     if len(reports) == 1:
         return report_view(reports[0], options, code[0])

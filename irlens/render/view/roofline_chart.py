@@ -40,7 +40,10 @@ class Spot(msgspec.Struct, frozen=True, kw_only=True):
     """A launch on a roofline.
 
     Attributes:
+        name: What tells it apart from the others.
         flops: Its operations, of the type that takes the longest.
+        flops_per_byte: These for each byte of DRAM.
+        memory_us: The floor of its bytes.
     """
 
     name: str

@@ -119,7 +119,11 @@ def named_choices(trials: Sequence[Trial], axis: str) -> nodes.Items | None:
 
 
 def time_plot(trials: Sequence[Trial], axis: str, device: str) -> nodes.Plot | None:
-    """Return the time over a size; ``None`` where fewer than two sizes have one."""
+    """Return the time over a size; ``None`` where fewer than two sizes have one.
+
+    Args:
+        trials: Those of one target that fit, with their standings.
+    """
     found = choices(trials, axis)
     chosen = sorted((e for c in found for e in c.trials), key=lambda each: each.value(axis) or 0)
     if len({each.value(axis) for each in chosen}) < 2:

@@ -126,7 +126,11 @@ class Listed(NamedTuple):
 
 
 def without_shared(listed: Sequence[Listed], label: str) -> tuple[list[Phrases], list[Listed]]:
-    """Return what several configurations share, said once, and the figures that differ."""
+    """Return what several configurations share, said once, and the figures that differ.
+
+    Args:
+        label: What to call all of them: "all 30".
+    """
     shared = {n for n, each in enumerate(listed) if each.shared is not None and _equal(each.cells)}
     rest = [each for n, each in enumerate(listed) if n not in shared]
     words = [each.shared for n, each in enumerate(listed) if n in shared and each.shared]

@@ -38,6 +38,8 @@ class Timed(msgspec.Struct, frozen=True, kw_only=True):
     """A configuration with its time.
 
     Attributes:
+        label: What tells it apart from the others.
+        candidate: What ranks it: its times and its bound.
         span: The range of the estimate; ``None`` if unknown.
         unfit: Why it has no time, in two words: "too big"; may be empty.
     """
@@ -150,7 +152,11 @@ def _span(low: float | None, high: float | None) -> tuple[float, float] | None:
 
 
 def time_chart(found: Sequence[Timed], names: Sequence[str]) -> nodes.Bars | nodes.HeatMap | None:
-    """Return a chart of the times of one target; ``None`` for fewer than two times."""
+    """Return a chart of the times of one target; ``None`` for fewer than two times.
+
+    Args:
+        found: All configurations of the target, those that do not fit included.
+    """
     known = [each for each in found if each.us is not None]
     if len(known) < 2:
         return None

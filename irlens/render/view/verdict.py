@@ -241,7 +241,11 @@ def _traffic(report: Report) -> Iterator[Run]:
 def next_steps(
     reports: Sequence[Report], subject: str = "", shown: Collection[str] = ()
 ) -> NextSteps:
-    """Return the commands that are worth running next, the most useful first."""
+    """Return the commands that are worth running next, the most useful first.
+
+    Args:
+        subject: How the user named it, with options: "softmax --num-stages 4".
+    """
     named = subject or "KERNEL"
     commands: dict[str, str] = {}
     for report in reports:

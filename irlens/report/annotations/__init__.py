@@ -14,7 +14,11 @@ _WARPGROUP_PRODUCTS = {"ttgir": "ttng.warp_group_dot", "llir": "wgmma", "ptx": "
 
 
 def list_capture(code: CaptureCode, report: Report) -> Listing:
-    """Return all stages of a capture, without those that no tool here can disassemble."""
+    """Return all stages of a capture, without those that no tool here can disassemble.
+
+    Raises:
+        ArtifactError: A file of the capture cannot be read.
+    """
     stages = {}
     for stage in code.stages:
         with suppress(ToolError):
@@ -56,6 +60,10 @@ def occurrences(
 
     Args:
         line: 1-based line of one occurrence: the same name can mean another value elsewhere.
+
+    Raises:
+        ArtifactError: The capture does not have the stage, or it is broken.
+        ToolError: It has to be disassembled, and the disassembler is missing or failed.
     """
     from irlens.report.annotations.occurrences import find_occurrences
 

@@ -20,6 +20,7 @@ class _Occurrence(NamedTuple):
     """A name on a line.
 
     Attributes:
+        line: The line, from 1.
         defines: Whether the line defines or writes it; labels and operands are used.
         value: What the name stands for there, equal for equal values.
     """
@@ -37,10 +38,14 @@ def find_occurrences(code: StageCode, name: str, line: int | None = None) -> Occ
     """Return the lines that define and use a name.
 
     Args:
+        code: The stage; ttir, ttgir, llir, ptx, sass and amdgcn have names.
         name: An SSA value, a register or a label, as written. A register of machine code also
             occurs in any wider one: R5 is in ``R4.64``.
         line: The line, from 1, at which the name was found: only occurrences of the same value
             are returned. Without it, those of every value of this name.
+
+    Raises:
+        ArtifactError: The stage is broken.
     """
     found = list(code.once(_FINDERS[code.name])(name)) if code.name in _FINDERS else []
     values = {each.value for each in found if each.line == line}
@@ -148,7 +153,11 @@ def _declaration(function: "ptx.Function", name: str, scope: int) -> Hashable:
 
 
 class _MachineIndex:
-    """Occurrences of labels by name, and of machine registers by the sets that lines access."""
+    """Occurrences of labels by name, and of machine registers by the sets that lines access.
+
+    Args:
+        register_set: Returns the registers that a name covers as a set; 0 for a label.
+    """
 
     def __init__(self, register_set: Callable[[str], int]) -> None:
         self.labels = _Index()

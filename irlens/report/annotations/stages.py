@@ -176,6 +176,7 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
         chains: First line, last line and source of each instruction; where lines overlap, a
             later entry wins.
         live: Live registers by line; ``None`` if unknown.
+        marks: Pipeline annotations, in ascending order.
         problem: What could not be analysed; empty if everything was.
     """
 
@@ -192,7 +193,11 @@ _Reader: TypeAlias = Callable[[Any, CaptureCode, Report], Analysis]
 
 
 def analyze_stage(code: CaptureCode, stage: str, report: Report) -> Analysis:
-    """Analyze a stage; stages without a reader have no annotations."""
+    """Analyze a stage; stages without a reader have no annotations.
+
+    Raises:
+        ArtifactError: The stage, or the PTX of the capture, is broken.
+    """
     reader = _READERS.get(stage)
     return reader(code[stage], code, report) if reader is not None else Analysis()
 

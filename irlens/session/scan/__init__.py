@@ -45,6 +45,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             ranked, otherwise by path.
         sums_up: Whether a summary is wanted, which needs every capture's digest.
         jobs: Worker processes; ``None``: as many as there are cores if text has to be parsed.
+        cluster: The workers of a cluster, which read the entries instead.
     """
 
     roots: tuple[Path, ...]
@@ -91,6 +92,7 @@ class _Found(msgspec.Struct, frozen=True):
     """An entry that is being read.
 
     Attributes:
+        name: Its name in the index.
         signature: Its signature there; ``None`` if it must not be indexed.
         known: What the index has of its captures, if something is missing.
     """
@@ -137,6 +139,10 @@ class Scanner:
     Args:
         progress: Receives how many of the directories directly below the roots are done, and their
             number.
+
+    Attributes:
+        excluded: Captures that the conditions excluded so far.
+        skipped: Entries that could not be read so far.
     """
 
     def __init__(
@@ -167,14 +173,22 @@ class Scanner:
             yield row
 
     def reports(self) -> Iterator[tuple[str, Report]]:
-        """Yield the path and the full report of each matching capture, one at a time."""
+        """Yield the path and the full report of each matching capture, one at a time.
+
+        Raises:
+            ArtifactError: As ``rows``.
+        """
         for row in self.rows():
             report = report_cache.recall(str(row[REPORT])) or self._report_again(row)
             if report is not None:
                 yield str(row[known.PATH]), report
 
     def document(self, where: Sequence[str]) -> Scan:
-        """Return all rows and their summary."""
+        """Return all rows and their summary.
+
+        Raises:
+            ArtifactError: As ``rows``.
+        """
         summary = Summary()
         rows = []
         ranked = self._request.ranks

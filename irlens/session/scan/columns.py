@@ -42,7 +42,11 @@ class Column(msgspec.Struct, frozen=True):
 
 
 def find_column(name: str) -> Column:
-    """Return the column that a name selects."""
+    """Return the column that a name selects.
+
+    Raises:
+        UnknownNameError: There is none.
+    """
     if name in NAMING:
         return Column(name, name)
     figure = figures.find(name)
@@ -103,7 +107,11 @@ def _value(capture: Capture, inspected: "Inspection | Report", key: str) -> Scan
 
 
 def digest(capture: Capture) -> str:
-    """Return the SHA-256, in hex, of a capture's artifacts and their names."""
+    """Return the SHA-256, in hex, of a capture's artifacts and their names.
+
+    Raises:
+        ArtifactError: An artifact is gone or unreadable.
+    """
     whole = hashlib.sha256(capture.kernel.encode())
     for name, stage in sorted(capture.stages.items()):
         content = stage.read()

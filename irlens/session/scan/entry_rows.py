@@ -41,6 +41,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
     Attributes:
         keys: The keys of the values; with ``REPORT`` among them, full reports are made and cached.
+        listing: Its files, if they are already listed.
     """
 
     directory: Path

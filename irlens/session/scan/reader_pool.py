@@ -49,6 +49,8 @@ class Reader(Generic[T]):
     """Reads entries; use it as a context manager, which ends the workers.
 
     Args:
+        jobs: Worker processes; with 1, entries are read in this process.
+        cluster: Workers elsewhere, which read all entries instead.
         parsed: How many entries come if they are parsed; 0 where reading each alone is as fast.
     """
 

@@ -40,6 +40,9 @@ def matches(condition: Condition, values: Mapping[str, ScanValue]) -> bool:
     """Return whether a row meets a condition; of pipelines, whether any of them does.
 
     A condition with an unknown value does not hold.
+
+    Args:
+        values: At least the values of its ``keys_of``.
     """
     if not condition.of_pipelines:
         return _holds(condition, {f: _single(values[f.path]) for f in condition.figures})

@@ -49,6 +49,7 @@ class Ranked(NamedTuple):
     """A row with its rank.
 
     Attributes:
+        row: Its index, as it was given.
         problem: Equal for rows whose times compare.
         label: What sets it apart from the other rows of its kernel and GPU: "num_warps=4"; may be
             empty.
@@ -99,6 +100,7 @@ def ranked_rows(
     the first: the time of its launches where a program launches it, otherwise that of the fastest.
 
     Args:
+        rows: Each with the values of ``KEYS``.
         launches: How often a recorded program launches each.
     """
     identities = [msgspec.json.decode(str(row[IDENTITY]), type=Identity) for row in rows]

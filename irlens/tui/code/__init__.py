@@ -35,7 +35,9 @@ class Document:
     """A stage's text or a Python file. Lines count from 1.
 
     Attributes:
+        name: The stage, or the Python file's base name.
         listing: The text and its annotations; the stage of Python is "python".
+        budget: The kernel's register budget; ``None`` where it is unknown.
     """
 
     def __init__(
@@ -254,7 +256,11 @@ def _column(values: Sequence[int], line: int) -> int:
 
 
 class Landmark(msgspec.Struct, frozen=True):
-    """A kind of lines that keys jump between."""
+    """A kind of lines that keys jump between.
+
+    Attributes:
+        lines: Returns its lines, ascending.
+    """
 
     name: str
     lines: Callable[[Document], Sequence[int]]

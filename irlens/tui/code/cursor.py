@@ -9,8 +9,12 @@ from irlens.tui.code.text import word_at, word_starts
 class Cursor:
     """A line and a column.
 
+    Args:
+        stage: Its syntax tells words.
+
     Attributes:
         rows: The 1-based line in each row that is not hidden, ascending.
+        line: 1-based line.
         column: Column in the line as drawn, from 0.
         selected: The first and the last selected line.
     """

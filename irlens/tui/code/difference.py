@@ -19,6 +19,8 @@ class Half(NamedTuple):
     """A line of one side.
 
     Attributes:
+        number: Its number, from 1.
+        at: Its index in the highlighted lines.
         words: Columns of ``source`` that differ in meaning.
     """
 
@@ -43,6 +45,8 @@ class DiffLine(NamedTuple):
 
     Attributes:
         mark: "@" heads a hunk, "~" marks a line that both sides have and that changed.
+        before: The first side's line, if it is shown here.
+        after: The second side's line.
         heading: For a hunk's head: the enclosing scope, and the position.
     """
 

@@ -24,6 +24,12 @@ class Query:
 
     So ``$L__BB0_2`` and ``ld.*shared`` both match without a mode to choose. Case matters if the
     text has capitals.
+
+    Args:
+        text: The typed text, not empty.
+
+    Attributes:
+        problem: Why it is no regular expression; empty if it is one.
     """
 
     def __init__(self, text: str) -> None:

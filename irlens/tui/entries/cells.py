@@ -58,7 +58,13 @@ LOADING = [("…", DIM)]
 
 
 def cells(entry: Entry, distinction: str = "", standing: Standing = UNRANKED) -> dict[str, Cell]:
-    """Return the cell of each column."""
+    """Return the cell of each column.
+
+    Args:
+        distinction: The settings that distinguish it from other entries of its kernel:
+            "num_warps=4".
+        standing: Its standing among those that solve the same problem.
+    """
     drawn = {
         "mark": _mark(entry),
         "kernel": _word(entry.kernel),

@@ -37,6 +37,7 @@ class BrowserColumn(msgspec.Struct, frozen=True, kw_only=True):
         name: Unique name, which preferences and keymaps keep.
         label: Name in the sort dialog; empty if it cannot be sorted by.
         kept: Where the terminal is narrow, the column with the least value leaves first.
+        figure: The registry's row; ``None`` if the column is not a figure.
     """
 
     name: str
@@ -75,6 +76,9 @@ def browser_columns(rows: Sequence[Figure]) -> dict[str, BrowserColumn]:
 
     The time comes first, then what the binary says: the demand for resources, and the occupancy.
     The other figures that need an analysis follow.
+
+    Args:
+        rows: The registry's rows with a column, in their order.
     """
     mark = _column("mark", kept=(4, 0))
     kernel = _column("kernel", "kernel", "name", "n", kept=(5, 0))

@@ -47,6 +47,8 @@ class Columns(msgspec.Struct, frozen=True):
 
     Attributes:
         widths: Cells of each column from the left; only the settings may be cut.
+        panned: Number of columns panned out of view.
+        has_more: Whether there is more on the right.
     """
 
     widths: dict[str, int]
@@ -121,7 +123,11 @@ def _is_cut(shown: Mapping[str, int], needs: ColumnNeeds) -> bool:
 
 
 class RowStyle:
-    """The styles of one kind of row, with the words of the filter highlighted."""
+    """The styles of one kind of row, with the words of the filter highlighted.
+
+    Args:
+        colours: The theme's colours by name ("warning").
+    """
 
     def __init__(
         self, line: Style, match: Style, words: Iterable[str], colours: Mapping[str, str]
@@ -167,7 +173,11 @@ def draw_row(
     room: int,
     style: RowStyle,
 ) -> Strip:
-    """Return a row."""
+    """Return a row.
+
+    Args:
+        widths: The columns from the left, with the width of each.
+    """
     segments: list[Segment] = []
     for name, width in widths.items():
         pieces = cells[name]

@@ -114,8 +114,10 @@ class EntryRows:
     Attributes:
         entries: All entries by key, in the order of arrival.
         shown: The keys of the rows, from the top; titles of sections are rows as well.
+        matching: Number of entries that contain every word.
         sorted_by: The sort column; "" for the usual order: by name, or the newest first in a
             listing of sections.
+        descending: Whether the largest value comes first.
     """
 
     def __init__(self) -> None:

@@ -31,7 +31,12 @@ from irlens.tui.widgets.prompt import Prompt
 
 
 class AnswerScreen(PanelActions):
-    """A view whose content is the answer to a question."""
+    """A view whose content is the answer to a question.
+
+    Attributes:
+        ASKING: What is done for it: "compiling variants".
+        asked: What varies, as written: "n=1..4096".
+    """
 
     TITLE: ClassVar[str] = ""
     ASKING: ClassVar[str] = ""

@@ -51,6 +51,10 @@ _STAGE = "stage"
 class CompareScreen(DiffActions):
     """The differences between two entries.
 
+    Args:
+        before: Key of the first entry.
+        after: Key of the second entry.
+
     Attributes:
         is_settled: Whether its differences are shown, or why there are none.
     """

@@ -25,7 +25,11 @@ T = TypeVar("T")
 
 
 class Dialog(ModalScreen[T]):
-    """A question to the user."""
+    """A question to the user.
+
+    Attributes:
+        HELP_TEXT: Markdown that explains the question; the keys are listed below it.
+    """
 
     HELP_TEXT: ClassVar[str] = ""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -118,7 +122,11 @@ SORT_COLUMNS = {name: column for name, column in BROWSER_COLUMNS.items() if colu
 
 
 class SortDialog(Dialog[str | None]):
-    """Returns a column, or ``None``."""
+    """Returns a column, or ``None``.
+
+    Args:
+        descending: Whether the largest value comes first.
+    """
 
     HELP_TEXT = """\
 A letter sorts the entries by its column; the letter of the current column reverses the order.

@@ -33,7 +33,11 @@ def diff_bindings(screen: str) -> Iterator[Binding]:
 
 
 class DiffActions(IrlensScreen):
-    """A screen with one ``DiffView`` and one ``SearchPrompt``."""
+    """A screen with one ``DiffView`` and one ``SearchPrompt``.
+
+    Attributes:
+        SPLIT_SETTING: The preference for side by side or unified.
+    """
 
     SPLIT_SETTING: ClassVar[str] = ""
     #: Takes the answer to what the prompt asks, other than a search.

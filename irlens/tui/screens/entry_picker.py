@@ -31,7 +31,11 @@ _Rank: TypeAlias = tuple[bool, bool, int]
 
 
 class EntryPicker(Dialog[str | None]):
-    """Returns an entry's key, or ``None``."""
+    """Returns an entry's key, or ``None``.
+
+    Args:
+        key: The entry to compare; it is not offered.
+    """
 
     HELP_TEXT = """\
 The entry to compare with. Entries of the same kernel come first, the most similar on top; each is

@@ -84,6 +84,7 @@ class PassesScreen(DiffActions, EntryScreen):
 
     Attributes:
         followed: The line of Python that the list is filtered to; ``None`` for all passes.
+        number: The selected pass; 0 for none.
     """
 
     VIEW = "passes"

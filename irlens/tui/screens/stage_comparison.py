@@ -18,6 +18,11 @@ _SLOW = 1.5
 class StageComparison:
     """The differences between two entries, stage by stage.
 
+    Args:
+        screen: Computes them in threads, and drops them once it is closed.
+        before: Key of the first entry.
+        after: Key of the second entry.
+
     Attributes:
         differing_lines: Differing lines by stage; ``None`` for a stage that cannot be compared.
     """

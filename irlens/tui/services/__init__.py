@@ -53,6 +53,7 @@ class Navigator(Protocol):
         """Show a view of an entry.
 
         Args:
+            name: The view: one of ``VIEWS``.
             like: The same view of another entry, whose panels and cursor to adopt.
         """
 
@@ -98,8 +99,10 @@ class Context:
     """The services of one app.
 
     Attributes:
+        preferences: What the user chose, kept between sessions.
         keys: The key queue; a screen wakes it when content arrives.
         deferred: Results that wait until the user has finished typing.
+        save_watcher: Recompiles the kernel on show when it is saved.
     """
 
     workbench: Workbench

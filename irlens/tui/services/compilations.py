@@ -55,7 +55,9 @@ class Origin(msgspec.Struct, frozen=True):
     """How an entry was compiled from another one.
 
     Attributes:
+        label: What differs: see ``Compilation.label``.
         has_changes: Whether settings were changed; if not, the source was saved.
+        comparison: The differences; ``None`` if the two cannot be compared.
     """
 
     key: str
@@ -66,6 +68,9 @@ class Origin(msgspec.Struct, frozen=True):
 
 class Compilations:
     """Runs one compilation at a time.
+
+    Args:
+        on_end: Called last, however it ended.
 
     Attributes:
         pending_changes: The latest changes chosen for an entry, by key: the form starts with them.

@@ -33,6 +33,9 @@ def open_externally(app: App[None], kind: str, *, name: str, text: str, line: in
 
     Control characters are escaped, since a pager may pass them on to the terminal.
 
+    Args:
+        name: File name of the copy; its suffix tells an editor the language.
+
     Raises:
         IrlensError: The app has no terminal, or the program does not exist.
     """

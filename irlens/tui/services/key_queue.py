@@ -59,7 +59,11 @@ class KeyHandled(Message):
 
 
 class KeyQueue:
-    """The keys of an app that have not acted yet."""
+    """The keys of an app that have not acted yet.
+
+    Args:
+        app: The app. Its screens may implement ``DefersKeys``.
+    """
 
     def __init__(self, app: App[None]) -> None:
         self._app = app

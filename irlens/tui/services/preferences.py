@@ -14,7 +14,10 @@ class Preferences(msgspec.Struct, kw_only=True):
     """What the user chose. Changed in place, and saved when the app ends.
 
     Attributes:
+        sort: Column by which the browser sorts; "" for its usual order.
+        descending: Whether the largest value comes first.
         follow: Whether the kernel on show is recompiled when it is saved.
+        layout: Layout choices by setting ("inspector.panes").
     """
 
     theme: str = DARK

@@ -15,6 +15,7 @@ class SaveWatcher:
     """Watches the source files of one entry at a time.
 
     Args:
+        app: The app in whose thread ``recompile`` is called.
         recompile: Compiles an entry (its key) because of a save (the file's name); returns
             whether it started to.
     """

@@ -62,6 +62,7 @@ def stream_from_thread(
 
     Args:
         node: The screen or widget that needs the items; the iterator is closed when it is gone.
+        on_end: Called after the last batch.
         on_error: Called instead of ``on_end`` if the iterator raises.
         group: Starting a stream cancels an earlier one of ``node`` in the same group.
     """

@@ -38,6 +38,9 @@ def revealing(row: int, top: int, height: int, how: Reveal, *, context: int) -> 
     """Return the first row to show so that a row is visible with some others around it.
 
     Args:
+        row: The row, from 0.
+        top: The first row that is shown now.
+        height: Rows of the view, at least 1.
         context: Rows that stay visible above and below it.
     """
     margin = min(context, (height - 1) // 2)

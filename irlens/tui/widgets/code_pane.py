@@ -37,6 +37,7 @@ class CodePane(DocumentView):
 
     Attributes:
         complete: Whether loading has ended, with all annotations or an error.
+        weight: Share of the width, relative to the other panes.
         problem: Why the document has no annotations; "" if it has.
     """
 
@@ -71,7 +72,11 @@ class CodePane(DocumentView):
 
     @dataclass
     class Opened(Message):
-        """The pane shows a document, or a note about why it cannot."""
+        """The pane shows a document, or a note about why it cannot.
+
+        Attributes:
+            at: The requested line, if one was requested.
+        """
 
         pane: "CodePane"
         at: int | None

@@ -37,6 +37,7 @@ class TextSearch:
         on_change: Called when the query or the matches change; with ``True`` when a search ends.
 
     Attributes:
+        query: The query; ``None`` while nothing is searched for.
         hits: Matches in ascending order; empty until the search ends.
     """
 
@@ -202,7 +203,11 @@ class CodeView(ScrollView, metaclass=_AbstractWidget, can_focus=True):
         return Strip(note).crop_extend(0, width, plain)
 
     def cut(self, code: Strip, left: int, room: int, palette: Palette) -> Strip:
-        """Return the part of a line that is in view, with a sign at an end where it goes on."""
+        """Return the part of a line that is in view, with a sign at an end where it goes on.
+
+        Args:
+            left: The first cell in view.
+        """
         shown = code.crop_extend(left, left + room, palette[""])
         if left and code.crop(0, left).text.strip() and room > 1:
             shown = Strip([Segment("‹", palette["line-number"]), *shown.crop(1)])

@@ -108,6 +108,7 @@ class InquiryStatus(Status):
         """Ask a question; one that is being answered is cancelled.
 
         Args:
+            does: What is done for the answer: "compiling variants".
             on_error: Receives the error instead, also that of a cancelled question.
         """
         self.cancel()

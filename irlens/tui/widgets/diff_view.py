@@ -28,7 +28,12 @@ _CONTEXT, _CELLS = 3, 8
 
 
 class DiffView(CodeView):
-    """Shows a difference."""
+    """Shows a difference.
+
+    Attributes:
+        difference: The difference; ``None`` while a note is shown instead.
+        row: Row of the cursor, from 0.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "move(1)", "Down", show=False, id="diff.down"),

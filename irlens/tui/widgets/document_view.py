@@ -27,7 +27,11 @@ _CONTEXT, _MARGIN = 2, 4
 
 
 class DocumentView(CodeView):
-    """Shows a document, and marks the lines that belong to another view's cursor."""
+    """Shows a document, and marks the lines that belong to another view's cursor.
+
+    Attributes:
+        document: The document; ``None`` while a note is shown instead.
+    """
 
     LINES = _LINES
     STYLES = _STYLES

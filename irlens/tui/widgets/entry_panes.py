@@ -48,7 +48,11 @@ class EntryContents(msgspec.Struct, frozen=True):
 
 
 class PaneLayout(msgspec.Struct, frozen=True):
-    """One pane of a layout."""
+    """One pane of a layout.
+
+    Attributes:
+        weight: Share of the width; ``None`` for the default.
+    """
 
     showing: str
     weight: int | None = None
@@ -65,7 +69,11 @@ class Layout(msgspec.Struct, frozen=True):
 
 
 class EntryPanes(LinkedPanes):
-    """Panes with the Python and the stages of one entry."""
+    """Panes with the Python and the stages of one entry.
+
+    Attributes:
+        contents: What the entry has to show; empty until loaded.
+    """
 
     def __init__(self, context: Context, key: str) -> None:
         super().__init__()

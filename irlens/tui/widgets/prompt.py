@@ -102,7 +102,11 @@ class SearchPrompt(Prompt):
         super().open(hint)
 
     def search(self, views: Sequence[CodeView], name: str) -> None:
-        """Ask for text to search for, and go to the first match while it is typed."""
+        """Ask for text to search for, and go to the first match while it is typed.
+
+        Args:
+            views: The views, at least one; the search begins at the first one's cursor.
+        """
         self._views, self._start, self._name = views, views[0].position, name
         super().open(f"text or regular expression in {name}")
         self._is_search = True

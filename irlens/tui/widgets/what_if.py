@@ -42,7 +42,12 @@ class ComputeOccupancy(Protocol):
 
 
 class WhatIf(Panel):
-    """The occupancy; the arrow keys change the kernel's demand."""
+    """The occupancy; the arrow keys change the kernel's demand.
+
+    Attributes:
+        demand: The demand on show; ``None`` if the occupancy is unknown.
+        row: Index of the resource that the arrow keys change.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(key, action, description, id=f"what_if.{name}", show=False)

@@ -56,7 +56,11 @@ class Site(msgspec.Struct, frozen=True):
 
 
 class PtxAnnotations(msgspec.Struct, frozen=True):
-    """The PTX of a kernel with its annotations, which other stages take over."""
+    """The PTX of a kernel with its annotations, which other stages take over.
+
+    Attributes:
+        loops: The loops; ``None`` without PTX.
+    """
 
     instructions: Mapping[int, PtxInstruction] = {}
     annotations: Sequence[PipelineAnnotation] = ()
@@ -220,6 +224,7 @@ def site_in_loops(
 
     Args:
         origin: Its place in the source, innermost frame first; empty if unknown.
+        kind: Its mechanism; ``None`` where no pipeline of the report has it.
         around: Identities of the loops around it, as ``number_by_header`` or ``number_by_source``
             has them, innermost first; ``None`` for a loop without one.
     """

@@ -28,7 +28,11 @@ _COUNTERS: dict[Counter, bool] = {"load": False, "async": True, "tensor": True}
 def annotate(
     kernel: Function, loops: Loops[Instruction], pipelines: Sequence[Pipeline]
 ) -> list[PipelineAnnotation]:
-    """Return the annotations of a kernel, in ascending order."""
+    """Return the annotations of a kernel, in ascending order.
+
+    Raises:
+        ArtifactError: A branch to a label that does not exist.
+    """
     annotator = Annotator()
     _add_lds_copies(annotator, Counters.of(kernel), loops)
     for load in trace_loads(kernel):

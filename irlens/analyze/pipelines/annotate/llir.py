@@ -36,7 +36,11 @@ def annotate(
     pipelines: Sequence[Pipeline],
     original: Callable[[], PtxAnnotations],
 ) -> list[PipelineAnnotation]:
-    """Return the annotations of a function, in ascending order."""
+    """Return the annotations of a function, in ascending order.
+
+    Args:
+        pipelines: The report's; a loop here is the one with the same ``for``.
+    """
     annotator = _LlirAnnotator(loops, lines)
     annotator.add_nvidia()
     annotator.add_amd()

@@ -39,6 +39,7 @@ def annotate(
     """Return the annotations of a section, in ascending order.
 
     Args:
+        section: The kernel, traced to the PTX it was made from.
         original: That PTX; empty if unknown.
     """
     annotator = _SassAnnotator(section, flow, original)

@@ -32,7 +32,11 @@ _BARRIER = Scalar("i64")
 
 
 def annotate(module: Module, pipelines: Sequence[Pipeline]) -> list[PipelineAnnotation]:
-    """Return the annotations of a ttgir, in ascending order."""
+    """Return the annotations of a ttgir, in ascending order.
+
+    Args:
+        pipelines: The report's; a loop here is the one with the same ``for``.
+    """
     asynchronous = [each for each in module.operations if each.name in KINDS]
     if not asynchronous:
         return []

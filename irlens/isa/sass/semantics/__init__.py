@@ -91,6 +91,7 @@ def dependencies(
     """Return what the results of an instruction depend on: data depends on nothing.
 
     Args:
+        words: The words of local memory that it accesses, if any.
         known: The loads whose results may be known, which depend on their addresses:
             ``TENSOR_LOADS`` where a launch comes with the contents of tensors, ``HANDED_LOADS``
             where warps work for others.

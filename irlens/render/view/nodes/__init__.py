@@ -144,6 +144,9 @@ class FindingItem(msgspec.Struct, frozen=True):
 
     Attributes:
         state: "new", "gone", "was" or "now" in a comparison; else empty.
+        place: Where; ``None`` if unknown.
+        line: The text of that line; empty if unknown.
+        hint: What to do; may be empty.
         where: The reports or sides that have it, where there are several; else empty.
     """
 
@@ -169,7 +172,11 @@ class FindingItem(msgspec.Struct, frozen=True):
 
 
 class Findings(msgspec.Struct, frozen=True):
-    """Findings, the most severe first."""
+    """Findings, the most severe first.
+
+    Attributes:
+        summary: Counts them: "1 warning, 2 notes".
+    """
 
     findings: tuple[FindingItem, ...]
     summary: Text

@@ -60,7 +60,9 @@ class BarRow(msgspec.Struct, frozen=True, kw_only=True):
     """A bar.
 
     Attributes:
+        name: Stands before it: "64, 8, 3".
         described: All about it in a phrase, for a reader who points at it.
+        words: Its amount: "338 µs".
         label: Its kind in a word or two, so that colour is not the only sign: "L2".
         low: Where the range of its amount begins; ``None`` where there is none.
         measured: The amount that was measured; ``None`` where none was.
@@ -114,6 +116,7 @@ class HeatCell(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         described: All about it in a phrase, for a reader who points at it.
         step: Index in the map's steps; ``None`` where the amount is unknown.
+        words: The amount: "338 µs"; "–" where there is none.
         kind: The kind of its mark; ``None`` for none.
         label: The kind in a word, so that colour is not the only sign.
         detail: The range, or what was measured: "300–380".
@@ -134,8 +137,10 @@ class HeatMap(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         key: The chart among those of a document: "time".
+        amount: What the cells hold: "estimated time".
         cells: By row; ``None`` where there is no configuration.
         steps: What each shade means, from the best to the worst.
+        detail: What stands under the amount; empty where nothing does.
     """
 
     key: str
@@ -167,6 +172,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         described: All about it in a phrase, for a reader who points at it.
+        low: Where the range of y begins; ``None`` where there is none.
         mark: Whether it is the fastest, or as fast; ``None`` for neither.
     """
 
@@ -181,7 +187,11 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Band(msgspec.Struct, frozen=True):
-    """A stretch of the x axis at which one thing holds."""
+    """A stretch of the x axis at which one thing holds.
+
+    Attributes:
+        name: What holds: "bound by DRAM".
+    """
 
     start: float
     end: float

@@ -86,6 +86,7 @@ class Staircase(msgspec.Struct, frozen=True):
 
     Attributes:
         resource: What the amounts are of, in the vendor's words.
+        unit: Of the amounts: "registers/thread".
         binary: Whether the amounts are bytes, whose axis has ticks in KiB.
         steps: From which amount on how many fit, ascending.
         here: Both in words: "30 registers: 8 blocks".
@@ -123,6 +124,8 @@ class Curve(msgspec.Struct, frozen=True):
 
     Attributes:
         level: A line to compare with, such as the registers allocated; ``None`` for none.
+        level_name: What it is: "30 allocated".
+        unit: Of the values: "live".
         over: What the values are counted over: "instruction".
     """
 

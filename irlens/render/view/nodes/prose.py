@@ -30,6 +30,7 @@ class Place(msgspec.Struct, frozen=True):
     Attributes:
         name: Base name of a Python file, or a stage's name.
         line: 1-based line; ``None`` for the file as a whole.
+        in_stage: Whether ``name`` is a stage.
     """
 
     name: str
@@ -121,7 +122,11 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 class Headline(msgspec.Struct, frozen=True):
-    """The verdict on a whole document, before everything else."""
+    """The verdict on a whole document, before everything else.
+
+    Attributes:
+        phrases: Short statements, each with its own tone.
+    """
 
     phrases: tuple[Run, ...]
     tone: Tone = "neutral"
@@ -154,6 +159,7 @@ class Items(msgspec.Struct, frozen=True):
     """A list.
 
     Attributes:
+        label: Stands before it; may be empty.
         code: Lines of code under the label; may be empty.
     """
 

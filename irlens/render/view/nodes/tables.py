@@ -51,9 +51,11 @@ class Table(msgspec.Struct, frozen=True):
     """A table.
 
     Attributes:
+        rows: Its rows, the most important first.
         name: What it holds, for readers who do not see it.
         shown: How many rows a medium with little room shows; ``None`` for all.
         sortable: Whether an interactive medium should let the reader sort and filter it.
+        noun: What to call a row: "configuration".
         more: Appended where rows are left out: "; --all shows them".
         splits: Whether its columns are things of a kind, so that a medium without room for all
             may show some of them below the others.
