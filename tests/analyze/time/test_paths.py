@@ -46,7 +46,7 @@ def _arguments(launch: dict[str, Any]) -> Arguments:
     )
 
 
-@pytest.mark.parametrize("launch", _cases())
+@pytest.mark.parametrize("launch", [*_cases()])
 def test_warps_execute_what_an_h200_counted(launch: dict[str, Any]) -> None:
     kernel = cubin.read(artifact(launch, "cubin")).kernels[0]
     section = sass.parse(listing(launch)).sections[0]
@@ -69,7 +69,7 @@ def test_warps_execute_what_an_h200_counted(launch: dict[str, Any]) -> None:
         assert difference <= 0.01 * counted["smsp__inst_executed.sum"], unit
 
 
-@pytest.mark.parametrize("launch", _cases())
+@pytest.mark.parametrize("launch", [*_cases()])
 def test_what_is_remembered_of_loops_changes_no_path(launch: dict[str, Any]) -> None:
     """Threads of several programs, one after the other and each with nothing remembered."""
     section = sass.parse(listing(launch)).sections[0]
