@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from irlens.artifacts import mlir_dumps
     from irlens.isa import amdgcn, sass
 
-NOT_DISASSEMBLED = "the machine code was not disassembled; --sass does that"
+NOT_DISASSEMBLED = "the machine code was not disassembled"
 NO_TTGIR = "there is no ttgir in this capture"
 NO_ASSEMBLY = "there is no ptx and no amdgcn in this capture"
 
