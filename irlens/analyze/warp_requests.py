@@ -230,7 +230,13 @@ def _wavefronts(
     unit = max(_WORD, access.width)
     together = min(access.layout.lanes, LINE // unit)
     least = (lines > 0) * (access.layout.lanes // together)
-    if access.direction != "load" or access.granule != SECTOR or (lines <= least).all():
+    groups = first.reshape(-1, together)
+    near = groups.max(axis=-1) - groups.min(axis=-1) < LINE  # no two words in one bank
+    if (
+        access.direction != "load"
+        or access.granule != SECTOR
+        or (near.all() and (lines <= _LINES * least).all())
+    ):
         return least.sum(axis=-1)  # type: ignore[no-any-return]
     units = np.where(lanes, first // unit, _NOWHERE).reshape(-1, together)
     units = ascending(units)

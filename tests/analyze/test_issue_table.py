@@ -52,7 +52,7 @@ def test_scalars_and_tensors() -> None:
     (function,) = parse_ptx(PTX + STORE).kernels
     scalar = issued_accesses(parse(TTGIR), function)[0].access
     assert scalar
-    assert count(scalar, 0) == Requests(2, 2, 1, Runs(2, 2, 1), 2)
+    assert count(scalar, 0) == Requests(2, 2, 1, Runs(2, 2, 1), 2, 2)
 
 
 def test_scalars_of_a_loop_touch_a_sector_each_time() -> None:

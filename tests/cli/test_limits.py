@@ -22,6 +22,7 @@ from irlens.render.json import schema
 from irlens.session import Configurations
 from irlens.session import limits as session_limits
 from irlens.session.session import Session
+from irlens.sweeps import limit_probes
 from irlens.sweeps.limit_probes import Probe
 from tests import running
 from tests.running import Ran, inline
@@ -135,12 +136,20 @@ def _once(monkeypatch: pytest.MonkeyPatch, answers: dict[object, Limits]) -> Non
         session: Session, kernel: str, selection: Configurations, sizes: Mapping[str, range | None],
         search: LimitSearch,
     ) -> Limits:  # fmt: skip
-        key = (kernel, selection, *sizes.items())
+        most = limit_probes._MOST_HELD
+        key = (kernel, _content(kernel), selection, most, *sizes.items())
         if key not in answers:
             answers[key] = find(session, kernel, selection, sizes, search)
         return answers[key]
 
     monkeypatch.setattr(session_limits, "limits_of", once)
+
+
+def _content(kernel: str) -> tuple[bytes, ...]:
+    """What is at a kernel's path, where one test writes other files than the one before."""
+    path = Path(kernel.partition(".py:")[0] + ".py" if ".py:" in kernel else kernel)
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    return tuple(each.read_bytes() for each in files if each.is_file())
 
 
 def run(*arguments: str) -> Ran:
