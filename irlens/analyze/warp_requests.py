@@ -237,7 +237,8 @@ def _wavefronts(
         or access.granule != SECTOR
         or (near.all() and (lines <= _LINES * least).all())
     ):
-        return least.sum(axis=-1)  # type: ignore[no-any-return]
+        packed: Integers = least.sum(axis=-1)
+        return packed
     units = np.where(lanes, first // unit, _NOWHERE).reshape(-1, together)
     units = ascending(units)
     distinct = units > _NOWHERE
