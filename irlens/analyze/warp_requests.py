@@ -230,8 +230,8 @@ def _wavefronts(
     unit = max(_WORD, access.width)
     together = min(access.layout.lanes, LINE // unit)
     least = (lines > 0) * (access.layout.lanes // together)
-    groups = first.reshape(-1, together)
-    near = groups.max(axis=-1) - groups.min(axis=-1) < LINE  # no two words in one bank
+    units = (first // unit).reshape(-1, together)
+    near = units.max(axis=-1) - units.min(axis=-1) < together  # no two words in one bank
     if (
         access.direction != "load"
         or access.granule != SECTOR
@@ -239,8 +239,8 @@ def _wavefronts(
     ):
         packed: Integers = least.sum(axis=-1)
         return packed
-    units = np.where(lanes, first // unit, _NOWHERE).reshape(-1, together)
-    units = ascending(units)
+    active = np.broadcast_to(lanes, first.shape).reshape(-1, together)
+    units = ascending(np.where(active, units, _NOWHERE))
     distinct = units > _NOWHERE
     distinct[:, 1:] &= units[:, 1:] != units[:, :-1]
     banks = units % together + np.arange(len(units))[:, None] * together

@@ -173,7 +173,7 @@ def _pipe_cycles(counts: Counts, timing: Timing) -> float:
     """Cycles of L1 and shared memory together: one memory, and one pipe to the warps' lanes.
 
     Copies to shared memory and operands that tensor cores take from it do not pass the pipe, and
-    lines are looked up while others are delivered.
+    bank conflicts of loads occupy the memory alone.
     """
     lanes = (counts.l1_cycles + counts.exchanged) / timing.pipe_share
     return max(counts.shared_wavefronts, lanes, counts.delivered_cycles)

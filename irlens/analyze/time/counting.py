@@ -246,7 +246,7 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
         tensor_cycles=sums["tensor"],
         shared_wavefronts=sums["shared"] + transfers.bulk_read_bytes / units.WAVEFRONT,
         exchanged=sums["exchanged"],
-        # What the data take alone: lines are looked up while others are delivered.
+        # What the data take in the pipe, whichever banks they come from.
         l1_cycles=max(sums["requests"] * timing.lsu, transfers.coalesced.loads),
         delivered_cycles=transfers.occupied.loads,
         sent_cycles=transfers.occupied.stores,

@@ -110,6 +110,7 @@ class Survey(msgspec.Struct, frozen=True):
         may_return: Whether data decide if programs return early.
         lines: Lines of 128 bytes that the requests of each access of the traffic touch, in its
             order; 0 where the requests are unknown.
+        wavefronts: Cycles for which the L1 delivers what each access loads, likewise.
     """
 
     traffic: Traffic
