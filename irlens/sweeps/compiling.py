@@ -33,6 +33,8 @@ Watch: TypeAlias = Callable[[int, Sequence[tuple[int, float]]], None]
 
 #: Configurations that are inspected together, since nvdisasm's start takes longer than their code.
 _TOGETHER = 16
+#: The least for which another run of nvdisasm is worth its start, so that workers share the last.
+_LEAST = 4
 #: What the compiler says of a tile that is too large.
 _TOO_LARGE = re.compile(r"exceeds|out of resource", re.IGNORECASE)
 #: Seconds after which a configuration is inspected alone where results are taken as they come.
@@ -218,6 +220,7 @@ class _Compilation:
         self._together = min(_TOGETHER, share) if pool.shares_store else 1
         apart = pool.shares_store and (terms.timed or self._together > 1)
         first = run_compile if apart else run_inspect
+        self._width, self._inspecting = pool.width, 0
         self.jobs = deque(self._job(first, [number]) for number in left)
         self._compiling = len(left) if apart else 0
         self._compiled: set[int] = set()
@@ -231,6 +234,7 @@ class _Compilation:
         return len(self._compiled | self._finished)
 
     def _job(self, handler: Handler, numbers: Sequence[int]) -> Job:
+        self._inspecting += handler is run_inspect
         task = encode_task(self._source, [self._requests[number] for number in numbers])
         return Job(handler, task, tuple(numbers), self._terms.timeout * len(numbers))
 
@@ -238,6 +242,7 @@ class _Compilation:
         """Take the answer of a job, and add the jobs that follow from it."""
         compiling = job.handler is run_compile
         self._compiling -= compiling
+        self._inspecting -= not compiling
         try:
             if isinstance(answer, Crash):
                 self._take_failure(job, answer)
@@ -249,9 +254,19 @@ class _Compilation:
             self._take_failure(job, error)
         now = time.monotonic()
         late = now - self._inspected_at >= self._terms.patience
-        if self._waiting and (late or len(self._waiting) >= self._together or self._compiling == 0):
-            self.jobs.appendleft(self._job(run_inspect, self._waiting))
-            self._waiting, self._inspected_at = [], now
+        while self._waiting and (
+            late or len(self._waiting) >= self._share() or self._compiling == 0
+        ):
+            size = self._share()
+            self.jobs.appendleft(self._job(run_inspect, self._waiting[:size]))
+            self._waiting, self._inspected_at = self._waiting[size:], now
+
+    def _share(self) -> int:
+        """Return how many are inspected together: of the last, a share for each free worker."""
+        if any(job.handler is run_compile for job in self.jobs):
+            return self._together
+        left, free = len(self._waiting) + self._compiling, self._width - self._inspecting
+        return min(self._together, max(math.ceil(left / max(free, 1)), _LEAST))
 
     def _take_compiled(self, number: int, answer: Compiled) -> None:
         failed, self._seconds[number] = answer.failed, answer.seconds

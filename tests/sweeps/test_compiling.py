@@ -110,6 +110,17 @@ def test_each_is_compiled_alone_and_several_are_inspected_together(
     assert sorted(map(len, pool.inspected)) == [2, 3], "a share for each worker"
 
 
+def test_workers_share_the_last_to_be_inspected(variants: list[PlannedVariant]) -> None:
+    requests = [
+        msgspec.structs.replace(variants[0].request, settings={"num_stages": number})
+        for number in range(40)
+    ]
+    many = [msgspec.structs.replace(variants[0], request=each) for each in requests]
+    pool = Pool(work)
+    assert compile_with(pool, many)[0] == {n: result(n) for n in range(40)}
+    assert sorted(map(len, pool.inspected)) == [4, 4, 16, 16], "neither worker waits for the other"
+
+
 @pytest.mark.parametrize(("width", "shares_store"), [(2, False), (5, True)])
 def test_workers_do_both_at_once_where_nothing_is_gained(
     variants: list[PlannedVariant], width: int, shares_store: bool
