@@ -427,6 +427,18 @@ async def test_a_search_covers_all_panes(bench: Workbench) -> None:
         assert [pane.search.query for pane in view.panes.panes] == [None, None]
 
 
+async def test_a_pane_that_returns_takes_no_other_from_its_match(bench: Workbench) -> None:
+    async with inspecting(bench) as (view, pilot):
+        python, ptx = view.panes.panes
+        begun = python.line
+        await press(pilot, "slash t l . l o a d")
+        assert python.line != begun
+        view.query_one(Prompt).value = "shfl"  # as pasted over it
+        await settle(pilot)
+        assert python.line == begun
+        assert "shfl" in ptx.cursor.text
+
+
 async def test_matches_are_gone_through_from_pane_to_pane(bench: Workbench) -> None:
     async with inspecting(bench) as (view, pilot):
         python, ptx = view.panes.panes

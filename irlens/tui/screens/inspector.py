@@ -201,6 +201,7 @@ Lines of assembly that hold only debug information are hidden; `i` shows them.
     def _on_moved(self, event: CodePane.Moved) -> None:
         if event.pane is self.panes.active:
             self.panes.link(event.pane)
+            self._prompt.return_to_match()
             self._update_facts()
 
     def on_descendant_focus(self) -> None:

@@ -108,6 +108,7 @@ class SearchPrompt(Prompt):
             views: The views, at least one; the search begins at the first one's cursor.
         """
         self._views, self._start, self._name = views, views[0].position, name
+        self._found = None
         super().open(f"text or regular expression in {name}")
         self._is_search = True
 
@@ -135,6 +136,11 @@ class SearchPrompt(Prompt):
                 self._show_first_match()
             if not self._is_asking:
                 self._conclude()
+
+    def return_to_match(self) -> None:
+        """Go to the match again: its view has followed the first one, which had none."""
+        if self._views and self._found not in (None, self._views[0]):
+            self._found.search.find_end(1)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Search for what has been typed."""
