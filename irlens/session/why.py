@@ -1,7 +1,8 @@
 """Why a finding is there: what decides it, and a recompilation without its cause as the proof."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -174,6 +175,7 @@ class _Laboratory:
         self._outcomes = Outcomes()
         self._states: States | None = None
         self._remarks: list[str] = []
+        self._recompiled: dict[tuple[object, ...], Capture] = {}
         code = CaptureCode(capture).source
         if code is None:
             raise ArtifactError(f"{capture.kernel}: no ttir and no ttgir in this capture")
@@ -231,13 +233,17 @@ class _Laboratory:
             return None
         experiments: list[Experiment] = []
         name, number, cause = "", None, symptom.blame.reason
-        for change in changes:
-            experiment = self._try(finding, change)
+        needs_registers = finding.code in NEEDS_REGISTERS
+        tried: list[tuple[Change, Experiment]] = []
+        for change in chain(changes, self._second_causes(symptom, tried)):
+            experiment = self._try(finding, change, passes=not experiments)
             if experiment is None:
                 continue
             experiments.append(experiment)
+            tried.append((change, experiment))
             if experiment.gone:
-                cause = change.cause or self._holders(experiment, change) or cause
+                holders = self._holders(experiment, change) if needs_registers else ""
+                cause = change.cause or holders or cause
                 name, number = self._decided(finding, change)
                 break
         if finding.code in DECIDED_BY_ASSEMBLER:
@@ -277,8 +283,35 @@ class _Laboratory:
             marks.append(_NOT_PIPELINED)
         return [line for line in self._remarks if any(mark in line for mark in marks)]
 
-    def _try(self, finding: Finding, change: Change) -> Experiment | None:
+    def _second_causes(
+        self, symptom: Symptom, tried: Sequence[tuple[Change, Experiment]]
+    ) -> Iterator[Change]:
+        """Yield changes against what a finding blames instead once its first cause is gone."""
+        code = symptom.finding.code
+        for first in [change for change, each in tried if each.gone is False and change.ttir]:
+            outcome = self._outcomes.of(self._recompile(first))
+            for left in [e for e in outcome.findings(code) if _is_same(e, symptom.finding)]:
+                if left.blame is None or left.blame.kind == symptom.blame.kind:
+                    continue
+                for change in changes_for(msgspec.structs.replace(symptom, finding=left)):
+                    if change.ttir and change.is_cause:
+                        cause = change.cause or left.blame.reason
+                        yield msgspec.structs.replace(change, cause=cause)
+
+    def _recompile(self, change: Change, *, passes: bool = False) -> Capture:
+        """Compile with a change, once; again only if its passes are to be printed after all."""
+        key = (change.ttir, *sorted(change.settings.items()))
+        known = self._recompiled.get(key)
+        if known is None or (passes and pass_dumps.of_capture(known) is None):
+            request = msgspec.structs.replace(self._request_of(change), passes=passes)
+            known = self._recompiled[key] = _one(self._session, request)
+        return known
+
+    def _try(self, finding: Finding, change: Change, *, passes: bool) -> Experiment | None:
         """Recompile with a change, and look whether the finding is still there.
+
+        Args:
+            passes: Whether the finding probably goes: passes that are to be compared are printed.
 
         Returns:
             ``None`` where the finding is gone since the launch solves another problem, or since a
@@ -286,7 +319,8 @@ class _Laboratory:
         """
         self.progress(change.words)
         try:
-            outcome = self._outcomes.of(_one(self._session, self._request_of(change)))
+            passes = passes and self._states is not None and not decided_by(finding)
+            outcome = self._outcomes.of(self._recompile(change, passes=passes))
             here = [each for each in outcome.findings(finding.code) if _is_there(each, finding)]
             same = [each for each in here if _is_same(each, finding)]
             if finding.code in LIMITS and outcome.occupancy > self._own.occupancy:
@@ -344,7 +378,7 @@ class _Laboratory:
 
     def _grows_alone(self, finding: Finding, change: Change) -> bool:
         """Whether a change makes the blamed dimension of the tile longer, and no other."""
-        changed = CaptureCode(_one(self._session, self._request_of(change))).source
+        changed = CaptureCode(self._recompile(change)).source
         if change.grows is None or changed is None:
             return False
         shapes = []
@@ -383,8 +417,7 @@ class _Laboratory:
             ran = [each.name for each in self._states.dumps.passes]
             known = known if known in ran else RENAMED.get(known, known)
             return (known, ran.index(known) + 1) if known in ran else ("", None)
-        request = msgspec.structs.replace(self._request_of(change), passes=True)
-        other = _one(self._session, request)
+        other = self._recompile(change, passes=True)
         dumps = pass_dumps.of_capture(other)
         if dumps is None or not dumps.passes:
             return "", None

@@ -4,7 +4,7 @@ Each row was confirmed in the dumps: what the pass leaves undone, and that Trito
 condition (``AccelerateMatmul.cpp``, ``AssignLatencies.cpp``, ``Coalesce.cpp``), or ptxas says it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,8 @@ import triton
 
 from irlens.analyze import counterfactuals
 from irlens.analyze.counterfactuals import Change, Symptom
+from irlens.compiler import Request
+from irlens.model.capture import Capture
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.model.why import Explanation
 from irlens.session import Configurations
@@ -570,3 +572,32 @@ def test_what_is_not_looked_for_is_not_gone(monkeypatch: pytest.MonkeyPatch) -> 
     (explained,) = _explained(f"{FINDINGS}/first_maximum.py", "h100", {}, {}, "IRL501")
     assert explained.proof == "untested"
     assert explained.experiments == []
+
+
+def test_what_a_finding_blames_once_its_first_cause_is_gone_is_tried() -> None:
+    """The loop is as shallow without its chain of loads, and not without what LDS keeps."""
+    kernel = f"{FINDINGS}/grouped_queries.py"
+    (found,) = _explained(kernel, "gfx942", {}, {}, "IRL201")
+    assert "runs one stage behind it" in found.finding.message
+    assert found.proof == "proved"
+    assert "stores what it loads in LDS" in found.cause
+    assert [each.gone for each in found.experiments] == [True, False]
+
+
+def test_a_tile_is_not_explained_by_registers() -> None:
+    for each in _explained(f"{SQUARE}:turned", "gfx942", {}, {}, "IRL302"):
+        assert each.proof == "proved"
+        assert "registers" not in each.cause
+
+
+def test_a_change_that_removes_a_finding_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, compiled = [], Session.compile
+
+    def noted(session: Session, request: Request) -> Sequence[Capture]:
+        asked.append(request.ttir)
+        return compiled(session, request)
+
+    monkeypatch.setattr(Session, "compile", noted)
+    (found,) = _explained("softmax", "sm_90", {"num_stages": "2"}, {}, "IRL202")
+    assert found.decided_by == "TritonGPUPipeline"
+    assert len([each for each in asked if each]) == 1
