@@ -138,8 +138,8 @@ class SearchPrompt(Prompt):
                 self._conclude()
 
     def return_to_match(self) -> None:
-        """Go to the match again: its view has followed the first one, which had none."""
-        if self._views and self._found not in (None, self._views[0]):
+        """Go back to a match in another view, which has followed the first one to its start."""
+        if self._found in self._views[1:] and self._views[0].position == self._start:
             self._found.search.find_end(1)
 
     def on_input_changed(self, event: Input.Changed) -> None:
