@@ -33,8 +33,9 @@ Watch: TypeAlias = Callable[[int, Sequence[tuple[int, float]]], None]
 
 #: Configurations that are inspected together, since nvdisasm's start takes longer than their code.
 _TOGETHER = 16
-#: The least for which another run of nvdisasm is worth its start, so that workers share the last.
-_LEAST = 4
+#: The fewest of the last configurations that a worker inspects: each share starts nvdisasm again,
+#: which takes as long as inspecting two.
+_FEWEST = 4
 #: What the compiler says of a tile that is too large.
 _TOO_LARGE = re.compile(r"exceeds|out of resource", re.IGNORECASE)
 #: Seconds after which a configuration is inspected alone where results are taken as they come.
@@ -254,19 +255,22 @@ class _Compilation:
             self._take_failure(job, error)
         now = time.monotonic()
         late = now - self._inspected_at >= self._terms.patience
-        while self._waiting and (
-            late or len(self._waiting) >= self._share() or self._compiling == 0
-        ):
+        while self._waiting:
             size = self._share()
+            if not late and len(self._waiting) < size and self._compiling > 0:
+                break
             self.jobs.appendleft(self._job(run_inspect, self._waiting[:size]))
             self._waiting, self._inspected_at = self._waiting[size:], now
 
     def _share(self) -> int:
-        """Return how many are inspected together: of the last, a share for each free worker."""
+        """Return how many configurations to inspect in one job.
+
+        Once none waits to be compiled, the rest is divided among the workers that inspect nothing.
+        """
         if any(job.handler is run_compile for job in self.jobs):
             return self._together
         left, free = len(self._waiting) + self._compiling, self._width - self._inspecting
-        return min(self._together, max(math.ceil(left / max(free, 1)), _LEAST))
+        return min(self._together, max(math.ceil(left / max(free, 1)), _FEWEST))
 
     def _take_compiled(self, number: int, answer: Compiled) -> None:
         failed, self._seconds[number] = answer.failed, answer.seconds
