@@ -1,8 +1,7 @@
 """Why a finding is there: what decides it, and a recompilation without its cause as the proof."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -163,8 +162,9 @@ def _codes_of(named: tuple[str, ...]) -> set[str]:
 class _Laboratory:
     """One compilation, and recompilations with a change.
 
-    A compilation that prints its passes takes ten times as long as one that does not. It is made
-    for findings that a pass decides, and for the change that removes one.
+    A compilation that prints its passes takes several times as long as one that does not. It is
+    made for findings that a pass decides, and for the change that removes one: most often the first
+    that is tried, whose passes are therefore printed at once.
     """
 
     progress: Callable[[str], None]
@@ -234,13 +234,11 @@ class _Laboratory:
         experiments: list[Experiment] = []
         name, number, cause = "", None, symptom.blame.reason
         needs_registers = finding.code in NEEDS_REGISTERS
-        tried: list[tuple[Change, Experiment]] = []
-        for change in chain(changes, self._second_causes(symptom, tried)):
+        for change in changes:
             experiment = self._try(finding, change, passes=not experiments)
             if experiment is None:
                 continue
             experiments.append(experiment)
-            tried.append((change, experiment))
             if experiment.gone:
                 holders = self._holders(experiment, change) if needs_registers else ""
                 cause = change.cause or holders or cause
@@ -283,23 +281,12 @@ class _Laboratory:
             marks.append(_NOT_PIPELINED)
         return [line for line in self._remarks if any(mark in line for mark in marks)]
 
-    def _second_causes(
-        self, symptom: Symptom, tried: Sequence[tuple[Change, Experiment]]
-    ) -> Iterator[Change]:
-        """Yield changes against what a finding blames instead once its first cause is gone."""
-        code = symptom.finding.code
-        for first in [change for change, each in tried if each.gone is False and change.ttir]:
-            outcome = self._outcomes.of(self._recompile(first))
-            for left in [e for e in outcome.findings(code) if _is_same(e, symptom.finding)]:
-                if left.blame is None or left.blame.kind == symptom.blame.kind:
-                    continue
-                for change in changes_for(msgspec.structs.replace(symptom, finding=left)):
-                    if change.ttir and change.is_cause:
-                        cause = change.cause or left.blame.reason
-                        yield msgspec.structs.replace(change, cause=cause)
-
     def _recompile(self, change: Change, *, passes: bool = False) -> Capture:
-        """Compile with a change, once; again only if its passes are to be printed after all."""
+        """Return the kernel compiled with a change, from an earlier experiment if there is one.
+
+        Args:
+            passes: Whether its passes are needed: compiles again if that experiment has none.
+        """
         key = (change.ttir, *sorted(change.settings.items()))
         known = self._recompiled.get(key)
         if known is None or (passes and pass_dumps.of_capture(known) is None):
@@ -311,7 +298,7 @@ class _Laboratory:
         """Recompile with a change, and look whether the finding is still there.
 
         Args:
-            passes: Whether the finding probably goes: passes that are to be compared are printed.
+            passes: Whether to print its passes, for ``_decided`` to compare, if a pass decides.
 
         Returns:
             ``None`` where the finding is gone since the launch solves another problem, or since a

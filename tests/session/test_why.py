@@ -574,16 +574,6 @@ def test_what_is_not_looked_for_is_not_gone(monkeypatch: pytest.MonkeyPatch) -> 
     assert explained.experiments == []
 
 
-def test_what_a_finding_blames_once_its_first_cause_is_gone_is_tried() -> None:
-    """The loop is as shallow without its chain of loads, and not without what LDS keeps."""
-    kernel = f"{FINDINGS}/grouped_queries.py"
-    (found,) = _explained(kernel, "gfx942", {}, {}, "IRL201")
-    assert "runs one stage behind it" in found.finding.message
-    assert found.proof == "proved"
-    assert "stores what it loads in LDS" in found.cause
-    assert [each.gone for each in found.experiments] == [True, False]
-
-
 def test_a_tile_is_not_explained_by_registers() -> None:
     for each in _explained(f"{SQUARE}:turned", "gfx942", {}, {}, "IRL302"):
         assert each.proof == "proved"
