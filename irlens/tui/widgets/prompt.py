@@ -139,8 +139,9 @@ class SearchPrompt(Prompt):
 
     def return_to_match(self) -> None:
         """Go back to a match in another view, which has followed the first one to its start."""
-        if self._found in self._views[1:] and self._views[0].position == self._start:
-            self._found.search.find_end(1)
+        found = next((view for view in self._views[1:] if view is self._found), None)
+        if found is not None and self._views[0].position == self._start:
+            found.search.find_end(1)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Search for what has been typed."""
