@@ -483,17 +483,16 @@ def scan(
     """
     from irlens.library_arguments import path_of, texts
     from irlens.session.scan import Request, Scanner
-    from irlens.session.scan.columns import SUMMED_UP, find_column
-    from irlens.session.scan.selection import parse_where
+    from irlens.session.scan.columns import SUMMED_UP
 
     if not directories:
         raise TypeError("scan takes at least one directory: irlens.scan('~/.triton/cache')")
     conditions = texts(where)
-    request = Request(
-        roots=tuple(path_of(each, "scan").expanduser() for each in directories),
-        columns=tuple(map(find_column, dict.fromkeys(texts(columns) or SUMMED_UP))),
-        where=tuple(parse_where(conditions)),
-        sort=tuple((find_column(k.removeprefix("-")), k.startswith("-")) for k in texts(sort)),
+    request = Request.parse(
+        [path_of(each, "scan").expanduser() for each in directories],
+        texts(columns) or SUMMED_UP,
+        conditions,
+        texts(sort),
         sums_up=True,
         jobs=jobs,
     )

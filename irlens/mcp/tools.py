@@ -4,6 +4,7 @@ The server describes the tools by their signatures; a worker process calls them.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 
 from irlens import gpus
 from irlens.analyze.capture_code import CaptureCode
+from irlens.artifacts.entries import Broken
 from irlens.compiler.sources.lookup import known_files
 from irlens.mcp.answers import Answer, record_answer, text_answer
 from irlens.mcp.parameters import (
@@ -49,8 +51,8 @@ from irlens.session.sides import Sides, between_revisions
 from irlens.session.stages import check_stage, check_text, find_line, listed, read_stage
 from irlens.session.wording import worded
 
-#: Lines of a stage, and reports, in one answer.
-MAX_LINES, MAX_REPORTS = 1000, 20
+#: Lines of a stage, reports, and entries that a scan skipped, in one answer.
+MAX_LINES, MAX_REPORTS, MAX_SKIPPED = 1000, 20, 20
 _MAX_LINE = 2000
 
 
@@ -164,6 +166,48 @@ class Tools:
         if stages:
             return self._rendered(format, "code", sides.compare_code(",".join(stages), context=3))
         return self._rendered(format, "comparisons", sides.compare(Needs(Disassembly(sass))))
+
+    def scan(
+        self,
+        directories: Annotated[
+            list[str], Meta(description="Triton caches, trees of caches, directories of captures")
+        ],
+        columns: Annotated[
+            list[str] | None,
+            Meta(description='Figures by name: ["time", "local_bytes"]; see `explain`'),
+        ] = None,
+        where: Annotated[
+            list[str] | None, Meta(description='Show only matching captures: ["local_bytes > 0"]')
+        ] = None,
+        sort: Annotated[
+            list[str] | None,
+            Meta(description='Columns to sort by; a minus sorts the largest first: ["-time"]'),
+        ] = None,
+        rows: Annotated[int, Meta(description="Rows to show; json has all", ge=1)] = 30,
+        format: FormatName = "markdown",  # noqa: A002
+    ) -> Answer:
+        """List the captures of directories with a row of figures for each, and sum them up.
+
+        Compiles nothing. Without `sort`, the kernel that is estimated to take longest comes first.
+        A path in the column `path` is a KERNEL for the other tools.
+        """
+        from irlens.session.scan import Request, Scanner
+        from irlens.session.scan.columns import PATH, SUMMED_UP
+
+        if not directories:
+            raise IrlensError("scan takes at least one directory")
+        paths = [Path(each).expanduser() for each in directories]
+        for path in paths:
+            self._roots.check_path(path)
+        names, conditions = columns or (*SUMMED_UP, PATH), tuple(where or ())
+        request = Request.parse(paths, names, conditions, sort or (), sums_up=True)
+        skipped = list[Broken]()
+        found = Scanner(request, skipped.append).document(conditions)
+        for each in skipped[:MAX_SKIPPED]:
+            self._note(f"skipped {each.path}: {each.reason}")
+        if len(skipped) > MAX_SKIPPED:
+            self._note(f"{count(len(skipped))} skipped, {count(MAX_SKIPPED)} of them shown")
+        return self._rendered(format, "scan", found, rows)
 
     def suggest(
         self,
@@ -421,11 +465,12 @@ class Tools:
     def _note(self, message: str) -> None:
         self.notes.append(worded(message, "agent"))
 
-    def _rendered(self, form: str, kind: Kind, record: object) -> Answer:
+    def _rendered(self, form: str, kind: Kind, record: object, rows: int | None = None) -> Answer:
         if form == "json":
             document = msgspec.json.decode(render("json", kind, record))
             return record_answer("documents", [document], notes=self.notes)
-        return text_answer(render(form, kind, record, Options(subject=None)), notes=self.notes)
+        options = Options(rows=rows, subject=None)
+        return text_answer(render(form, kind, record, options), notes=self.notes)
 
     def _one_capture(
         self, kernel: str, targets: Targets, settings: Settings, args: Args

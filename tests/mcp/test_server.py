@@ -1,6 +1,7 @@
 """``irlens mcp``, asked by the client of the ``mcp`` package."""
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -115,6 +116,35 @@ async def test_every_tool_is_read_only_and_described(server: MCPServer) -> None:
         for name, schema in tool.input_schema["properties"].items():
             assert schema.get("description"), f"{tool.name}: {name}"
         assert "client_roots" not in tool.input_schema["properties"]
+
+
+async def test_a_scan_selects_sorts_and_names_what_to_ask_for_next(server: MCPServer) -> None:
+    asked: dict[str, Any] = {"where": ["registers > 100"], "sort": ["-registers"]}
+    answered = await answer(server, "scan", directories=[str(CAPTURES)], format="json", **asked)
+    (scan,) = answered["untrusted"]["documents"]
+    registers = [row["figures"]["registers"] for row in scan["rows"]]
+    assert registers == [255, 168, 128]
+    page = await call(server, "scan", directories=[str(CAPTURES)], rows=2, **asked)
+    path = re.findall(r"\S*/captures/\S+", page)[0]
+    assert "255" in await call(server, "inspect", kernel=path)
+
+
+async def test_a_scan_of_what_is_no_folder_of_the_server_is_one_line(server: MCPServer) -> None:
+    assert "is outside of the folders" in await error_of(server, "scan", directories=["/etc"])
+    assert "at least one directory" in await error_of(server, "scan", directories=[])
+
+
+async def test_a_scan_names_the_entries_that_it_skips(server: MCPServer, tmp_path: Path) -> None:
+    shutil.copytree(SOFTMAX, tmp_path / "whole")
+    for number in range(25):
+        shutil.copytree(SOFTMAX, broken := tmp_path / f"broken{number}")
+        for file in broken.glob("*.json"):
+            file.write_text("{")
+    answered = await answer(server, "scan", directories=[str(tmp_path)])
+    notes = answered["untrusted"]["notes"]
+    assert len(notes) == 21
+    assert "broken" in notes[0]
+    assert notes[-1] == "25 skipped, 20 of them shown"
 
 
 async def test_inspect_answers_as_the_command_does(server: MCPServer) -> None:

@@ -201,18 +201,17 @@ def _scan(request: "Request", settings: _Settings) -> Exit:
 
 def _request(settings: _Settings) -> "Request":
     from irlens.session.scan import Request
-    from irlens.session.scan.columns import DEFAULT, SUMMED_UP, find_column, sort_keys
-    from irlens.session.scan.selection import parse_where
+    from irlens.session.scan.columns import DEFAULT, SUMMED_UP
 
     form, names = settings.writing.form, settings.columns
     sums_up = not is_streamed(form, "scan")
     reports = form == "jsonl" and not names
     default = SUMMED_UP if sums_up else () if reports else DEFAULT
-    return Request(
-        roots=tuple(dict.fromkeys(settings.directories)),
-        columns=tuple(map(find_column, dict.fromkeys(names or default))),
-        where=tuple(parse_where(settings.where)),
-        sort=sort_keys(settings.sort),
+    return Request.parse(
+        settings.directories,
+        names or default,
+        settings.where,
+        settings.sort,
         reports=reports,
         sums_up=sums_up,
         jobs=settings.jobs,

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -25,7 +25,7 @@ from irlens.session.scan import columns as known
 from irlens.session.scan.columns import Column, is_cheap
 from irlens.session.scan.entry_rows import REPORT, EntryRows, Wanted, read_rows
 from irlens.session.scan.reader_pool import Reader
-from irlens.session.scan.selection import keys_of, matches, sort_rows
+from irlens.session.scan.selection import keys_of, matches, parse_where, sort_rows
 from irlens.session.scan.standings import KEYS as STANDING
 from irlens.session.scan.standings import ranked_rows
 from irlens.session.scan.summary import Summary
@@ -56,6 +56,32 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     sums_up: bool = False
     jobs: int | None = None
     cluster: "WorkerPool | None" = None
+
+    @classmethod
+    def parse(
+        cls,
+        directories: Iterable[Path],
+        columns: Iterable[str],
+        where: Sequence[str],
+        sort: Sequence[str],
+        **others: Any,
+    ) -> "Request":
+        """Return what is asked for by names and conditions as they are written.
+
+        Args:
+            sort: Names of columns; a minus sorts the largest first.
+            **others: The other attributes.
+
+        Raises:
+            IrlensError: A name is unknown, or a condition says nothing of a capture.
+        """
+        return cls(
+            roots=tuple(dict.fromkeys(directories)),
+            columns=tuple(map(known.find_column, dict.fromkeys(columns))),
+            where=tuple(parse_where(where)),
+            sort=known.sort_keys(sort),
+            **others,
+        )
 
     @property
     def ranks(self) -> bool:
