@@ -25,6 +25,8 @@ _DURATION = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>s|m|min|h|)")
 _EXAMPLE = re.compile(r"(?m)^(?P<before>for example  )irlens [a-z]+ (?P<rest>.*)$")
 #: Its line that names a recording of the kernel, see ``how_to_run``.
 _RECORDED = re.compile(r"(?m)^(?P<before>its launches are recorded:  irlens )inspect (?P<name>.*)$")
+#: The command that creates a baseline of named kernels.
+_BASELINE = re.compile(r"`irlens check (?!KERNEL )[^`]*--update`")
 _SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 
 
@@ -288,7 +290,7 @@ def with_example_as_typed(error: IrlensError, arguments: Sequence[str]) -> Irlen
     """Return an error whose example is the command as typed, with the options that it lacks.
 
     Args:
-        error: An error; others than those about missing values stay as they are.
+        error: An error; others than those about missing values and baselines stay as they are.
         arguments: The words of the command line after ``irlens``.
     """
     match = _EXAMPLE.search(error.hint or "")
@@ -299,6 +301,9 @@ def with_example_as_typed(error: IrlensError, arguments: Sequence[str]) -> Irlen
             if command:
                 error.hint = _EXAMPLE.sub(lambda found: found["before"] + command, error.hint)
     named = match["rest"].split()[0] if match is not None else ""
+    if arguments[:1] == ["check"]:
+        renewed = f"`{shlex.join(['irlens', *arguments, '--update'])}`"
+        error.hint = error.hint and _BASELINE.sub(lambda _: renewed, error.hint)
     error.hint = error.hint and _RECORDED.sub(
         lambda found: found["before"] + _of_recording(arguments, named, found["name"]), error.hint
     )

@@ -71,6 +71,14 @@ def test_all_that_the_baseline_has_is_made_again(project: Path) -> None:
     assert '"kernel": "./captured"' in text
 
 
+def test_the_command_that_creates_a_baseline_has_the_options_as_typed(tmp_path: Path) -> None:
+    typed = ["check", "softmax", "-t", "h100", "--set", "BLOCK_SIZE=512", "--arg", "n_cols=512"]
+    ran = irlens(tmp_path, *typed)
+    assert ran.code == 2
+    assert f"create a baseline with `irlens {' '.join(typed)} --update`" in ran.err
+    assert "`irlens check KERNEL --update`" in irlens(tmp_path, "check").err
+
+
 def test_an_edit_that_loses_stages_fails_and_an_update_accepts_it(project: Path) -> None:
     edit(project, "row_step, num_stages=num_stages)", "row_step, num_stages=2)")
     edit(project, '"""Row-wise', '"""A line more.\n\nRow-wise')
