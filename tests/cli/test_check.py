@@ -303,7 +303,7 @@ class TestTrouble:
         assert "--update" in self.fails(tmp_path)
         refused = self.fails(tmp_path, "softmax", "vector_add", "-t", "h100")
         assert "nothing to check against" in refused
-        assert "irlens check softmax vector_add --update" in refused
+        assert "irlens check softmax vector_add -t h100 --update" in refused
         assert not list(tmp_path.iterdir())
 
     def test_options_and_names(self, captured: Path) -> None:
