@@ -98,7 +98,8 @@ def usage_error(error: click.ClickException) -> IrlensError:
         name = error.option_name
         return UnknownNameError("option", name, [o for o in options if o.startswith("--")])
     message = error.format_message().rstrip(".")
-    message = message[:1].lower() + message[1:]
+    if not message[1:2].isupper():  # AFTER is an argument's name
+        message = message[:1].lower() + message[1:]
     hint = f"see {context.command_path} --help" if context is not None else None
     return IrlensError(message, hint=hint)
 

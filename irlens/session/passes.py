@@ -210,9 +210,15 @@ def _of_stored(capture: Capture) -> pass_dumps.Dumps:
 
 def _checked(capture: Capture, dumps: pass_dumps.Dumps | None) -> States:
     if dumps is None or not dumps.passes:
-        version = f"Triton {capture.triton_version}" if capture.triton_version else "the compiler"
         raise IrlensError(
-            f"{capture.kernel}: {version} printed no IR between its passes",
-            hint="irlens reads what MLIR_ENABLE_DUMP=1 prints, of Triton 3.4 and newer",
+            f"{capture.kernel}: {nothing_printed(capture)}",
+            hint="irlens reads what MLIR_ENABLE_DUMP=1 prints, of Triton 3.4 and newer: choose one"
+            " with --triton",
         )
     return States(capture, dumps)
+
+
+def nothing_printed(capture: Capture) -> str:
+    """Return why the passes of a compilation are unknown that was to print them."""
+    version = f"Triton {capture.triton_version}" if capture.triton_version else "the compiler"
+    return f"{version} printed no IR between its passes"

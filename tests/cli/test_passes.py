@@ -15,7 +15,7 @@ import irlens
 from irlens import gpus
 from irlens.artifacts import pass_dumps
 from irlens.artifacts.load import load
-from irlens.compiler import Request
+from irlens.compiler import Request, compiler_output
 from irlens.model.config import Target
 from irlens.model.errors import IrlensError
 from irlens.model.passes import Passes, PassesDiff
@@ -106,6 +106,26 @@ def test_bad_input_is_one_clear_line(asked: tuple[str, ...], message: str) -> No
     first, *hints = ran.err.splitlines()
     assert message in first
     assert len(hints) <= 1
+
+
+@pytest.mark.parametrize("command", ["passes", "diff"])
+def test_a_triton_that_prints_no_passes_is_named(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path))
+    monkeypatch.setitem(compiler_output._OF, "mlir", {})
+    options = ("--passes", "--num-warps", "4,8") if command == "diff" else ()
+    ran = run(command, "vector_add", "-t", "sm_80", *options)
+    assert (ran.code, ran.out) == (2, "")
+    (line, hint) = ran.err.splitlines()
+    assert "printed no IR between its passes" in line
+    assert "--triton" in hint
+
+
+def test_two_captures_of_other_compilations_are_refused() -> None:
+    ran = run("diff", "softmax", "matmul", "--passes")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("irlens: error: AFTER cannot be used with --passes: give an option")
 
 
 def test_of_a_recording_one_capture_is_named(tmp_path: Path) -> None:

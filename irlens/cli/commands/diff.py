@@ -128,7 +128,8 @@ def command(settings: _Settings) -> Exit:
             "--stage": settings.stage is not None,
             "--sass": settings.asked is not Disassembly.TRY,
         }
-        options.refuse(others, "cannot be used with --passes")
+        reason = "cannot be used with --passes: give an option two values, --num-stages 2,4"
+        options.refuse(others, reason)
         return _write_passes(before, settings)
     sides, writing = _sides(before, revisions, settings), settings.writing
     if settings.stage is not None:
