@@ -76,6 +76,8 @@ class Explanations(msgspec.Struct, frozen=True, kw_only=True):
         explanations: In the order of the report's findings.
         unexplained: Codes of other findings, of which irlens has no experiment and no pass.
         left: The findings that were not looked at because the user interrupted.
+        passes_unknown: Why the pass that decides is unknown: "Triton 3.9.0 printed no IR between
+            its passes"; empty where they were printed, or not needed.
     """
 
     schema: int
@@ -83,3 +85,4 @@ class Explanations(msgspec.Struct, frozen=True, kw_only=True):
     explanations: list[Explanation]
     unexplained: list[str]
     left: list[Finding] = []
+    passes_unknown: str = ""

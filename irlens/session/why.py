@@ -38,6 +38,7 @@ from irlens.model.why import WHY_SCHEMA, Experiment, Explanation, Explanations, 
 from irlens.session import Configurations
 from irlens.session.configuration_choice import single_request
 from irlens.session.outcomes import Outcome, Outcomes
+from irlens.session.passes import nothing_printed
 from irlens.session.reports import complete_report
 from irlens.session.session import Session
 
@@ -132,6 +133,7 @@ def _explained(
             {f.code for f, each in zip(findings, explained, strict=False) if each is None}
         ),
         left=findings[len(explained) :],
+        passes_unknown=laboratory.passes_unknown,
     )
 
 
@@ -168,6 +170,7 @@ class _Laboratory:
     """
 
     progress: Callable[[str], None]
+    passes_unknown = ""
 
     def __init__(self, session: Session, request: "Request", capture: Capture) -> None:
         self._session, self._request, self._capture = session, request, capture
@@ -192,6 +195,8 @@ class _Laboratory:
         if dumps is not None:
             self._remarks = remarks_of(dumps)
             self._states = States(capture, dumps) if dumps.passes else None
+        if passes and self._states is None:
+            self.passes_unknown = nothing_printed(capture)
 
     def selected(self, codes: tuple[str, ...]) -> list[Finding]:
         """Return the findings of some codes or names; all of the report if there are none.

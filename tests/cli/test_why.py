@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import jsonschema
 import msgspec
@@ -9,6 +10,7 @@ import pytest
 
 from irlens.analyze import counterfactuals
 from irlens.analyze.counterfactuals import Change, Symptom
+from irlens.compiler import compiler_output
 from irlens.model.comparison import Side
 from irlens.model.config import Config
 from irlens.model.why import Explanations
@@ -103,6 +105,17 @@ def test_an_interruption_leaves_what_is_explained(monkeypatch: pytest.MonkeyPatc
     said = " ".join(ran.out.split())
     assert said.count("proved: the finding goes with its cause") == 1
     assert f"Interrupted, and not looked at: IRL301 at {asked[1].source}" in said
+
+
+def test_a_triton_that_prints_no_passes_leaves_the_proof(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path))
+    monkeypatch.setitem(compiler_output._OF, "mlir", {})
+    said = " ".join(run("explain", "softmax", "IRL301", *RAGGED[1:]).out.split())
+    assert "proved: the finding goes with its cause" in said
+    assert "Decided by" not in said
+    assert said.count("Which pass decides is unknown: Triton") == 1
 
 
 @pytest.mark.parametrize(

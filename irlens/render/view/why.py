@@ -48,6 +48,9 @@ def why_view(explanations: Explanations) -> nodes.Section:
         children.append(nodes.Sentence("no findings to explain"))
     if explanations.unexplained:
         children.append(nodes.Sentence(_unexplained(explanations.unexplained), "dim"))
+    if explanations.passes_unknown:
+        unknown = f"Which pass decides is unknown: {explanations.passes_unknown}."
+        children.append(nodes.Sentence(unknown, "warn"))
     if explanations.left:
         left = ", ".join(map(_place, explanations.left))
         children.append(nodes.Sentence(f"Interrupted, and not looked at: {left}", "warn"))
@@ -89,6 +92,8 @@ def summary(explanations: Explanations) -> list[Run]:
     if explanation.decided_by:
         number = f", pass {explanation.number}" if explanation.number is not None else ""
         phrases.append(Run(f"decided by {explanation.decided_by}{number}"))
+    elif explanations.passes_unknown:
+        phrases.append(Run(explanations.passes_unknown, "warn"))
     if explanation.experiments:
         phrases.append(_tried(explanation.experiments[0]))
     return phrases
