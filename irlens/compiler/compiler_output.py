@@ -32,7 +32,7 @@ def report_crashes_to(descriptor: int) -> None:
 
 @contextmanager
 def redirect_output(log: Path) -> Iterator[Callable[[], str]]:
-    """Redirect stdout and stderr to a file, including those of C++ code.
+    """Redirect stdout and stderr to a file while the compiler runs or a kernel prints.
 
     MLIR writes its diagnostics to file descriptor 2, with a reproducer of hundreds of lines, while
     its exception only says that a pass failed. A running kernel prints to file descriptor 1, which
@@ -45,75 +45,59 @@ def redirect_output(log: Path) -> Iterator[Callable[[], str]]:
         A function that returns the output so far. All of it goes to stderr when the block ends,
         and nothing if the block raises.
     """
-    libc = ctypes.CDLL(None)
-    stdout, stderr = os.dup(1), os.dup(2)
-    watchdog = _watchdog(log)
-    target = os.open(log, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o600)
-    stream = open(target, "w", closefd=False, errors="replace")  # noqa: SIM115  # closed below
 
-    def flush() -> None:
-        stream.flush()
-        sys.stderr.flush()
-        libc.fflush(None)
+    def text() -> str:
+        return printed().decode("utf-8", "replace")
 
-    def printed() -> str:
-        flush()
-        return log.read_text("utf-8", "replace")
-
-    flush()
-    os.dup2(target, 1)
-    os.dup2(target, 2)
-    try:
-        with redirect_stdout(stream), _exit_code_on_exit(libc):
-            yield printed
-        with open(stderr, "w", closefd=False) as real:
-            real.write(printed())
-    finally:
-        flush()
-        os.dup2(stdout, 1)
-        os.dup2(stderr, 2)
-        stream.close()
-        for descriptor in (target, stdout, stderr):
-            os.close(descriptor)
-        watchdog.communicate(b"\n")
-
-
-def _watchdog(log: Path) -> subprocess.Popen[bytes]:
-    """Return the process that prints the end of a log if this process dies."""
-    command = ["/bin/sh", "-c", _WATCHDOG, str(log)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stderr=_crash_descriptor)
+    with divert_output(log) as printed, _exit_code_on_exit(ctypes.CDLL(None)):
+        yield text
+    with open(2, "w", closefd=False) as stderr:
+        stderr.write(text())
 
 
 @contextmanager
 def divert_output(log: Path) -> Iterator[Callable[[], bytes]]:
-    """Redirect stdout and stderr to another file while ``redirect_output`` holds them.
+    """Redirect stdout and stderr to a file, including those of C++ code; contexts may nest.
+
+    Args:
+        log: The file, which must not exist yet.
 
     Yields:
-        A function that returns what was printed; to be called once the block has ended.
+        A function that returns the output so far, also after the block.
     """
     libc = ctypes.CDLL(None)
     before = os.dup(1), os.dup(2)
     watchdog = _watchdog(log)
+    target = os.open(log, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o600)
 
     def flush() -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         libc.fflush(None)
 
+    def printed() -> bytes:
+        flush()
+        return log.read_bytes()
+
     flush()
-    with log.open("a", errors="replace") as stream:
+    with os.fdopen(target, "w", errors="replace") as stream:
         for number in (1, 2):
-            os.dup2(stream.fileno(), number)
+            os.dup2(target, number)
         try:
             with redirect_stdout(stream):
-                yield log.read_bytes
-                stream.flush()
+                yield printed
         finally:
             flush()
             for number, original in zip((1, 2), before, strict=True):
                 os.dup2(original, number)
                 os.close(original)
             watchdog.communicate(b"\n")
+
+
+def _watchdog(log: Path) -> subprocess.Popen[bytes]:
+    """Return the process that prints the end of a log if this process dies."""
+    command = ["/bin/sh", "-c", _WATCHDOG, str(log)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stderr=_crash_descriptor)
 
 
 @contextmanager
