@@ -92,7 +92,23 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     against: list[ProviderTime] = []
 
 
-class Trial(msgspec.Struct, frozen=True, kw_only=True):
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of one configuration; see ``Trial`` for the fields."""
+
+    outcome: Outcome
+    reason: str = ""
+    hint: str = ""
+    figures: dict[str, FigureValue] | None = None
+    limited_by: list[LimitName] = []
+    pipelines: list[Depth] = []
+    findings: list[Finding] = []
+    bound: Bound | None = None
+    compute_type: str = ""
+    compute_flops: int | None = None
+    untimed: str = ""
+
+
+class Trial(Result, frozen=True, kw_only=True):
     """One configuration on one target.
 
     Attributes:
@@ -131,23 +147,12 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     target: Target
     settings: dict[str, ConstexprValue]
     args: dict[str, ConstexprValue]
-    outcome: Outcome
-    reason: str = ""
-    hint: str = ""
-    figures: dict[str, FigureValue] | None = None
-    limited_by: list[LimitName] = []
-    pipelines: list[Depth] = []
-    findings: list[Finding] = []
     triton_version: str | None = None
     triton: str | None = None
     timing: Timing | None = None
     rate: Rate | None = None
     max_abs_error: float | None = None
     against: list[ProviderTime] = []
-    bound: Bound | None = None
-    compute_type: str = ""
-    compute_flops: int | None = None
-    untimed: str = ""
     standing: Standing | None = None
     variant: str = ""
     fixed: tuple[str, ...] = ()

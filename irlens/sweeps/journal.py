@@ -18,8 +18,7 @@ from irlens.artifacts import inventory, locks, report_cache, store
 from irlens.compiler.planning import Plan, PlannedVariant
 from irlens.compiler.request import compiler_environment
 from irlens.model import calibration_files, files
-from irlens.model.sweep import Measurement
-from irlens.sweeps.tasks import Result
+from irlens.model.sweep import Measurement, Result
 
 #: Age in seconds after which an unfinished journal is deleted: 30 days.
 _ABANDONED = 30 * 24 * 3600.0

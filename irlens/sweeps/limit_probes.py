@@ -13,11 +13,11 @@ from irlens.compiler.planning import PlannedVariant
 from irlens.model.capture import MOST_CTAS, Capture
 from irlens.model.errors import IrlensError
 from irlens.model.limits import Cause, LimitKind
+from irlens.model.sweep import Result
 from irlens.model.text import count
 from irlens.report.inspection import Inspection
 from irlens.sweeps.compiling import compile_each, grid_of, specialization_key
 from irlens.sweeps.run import plan_grid
-from irlens.sweeps.tasks import Result
 from irlens.sweeps.tile_covers import Derived, launch_at, tiles_of
 from irlens.sweeps.worker_pool import WorkerPool
 

@@ -16,7 +16,7 @@ from irlens.model.config import ConstexprValue
 from irlens.model.errors import IrlensError
 from irlens.model.label import setting_labels
 from irlens.model.ranking import with_standings
-from irlens.model.sweep import SWEEP_SCHEMA, Correlation, Sweep, Trial
+from irlens.model.sweep import SWEEP_SCHEMA, Correlation, Result, Sweep, Trial
 from irlens.sweeps.compiling import compile_variants
 from irlens.sweeps.journal import Journal
 from irlens.sweeps.measuring import Progress
@@ -36,7 +36,7 @@ from irlens.sweeps.selection import (
     split_top,
     target_facts,
 )
-from irlens.sweeps.tasks import Planned, Result, decode_answer, encode_task, run_plan
+from irlens.sweeps.tasks import Planned, decode_answer, encode_task, run_plan
 from irlens.sweeps.worker_pool import Crash, WorkerPool, run_tasks
 
 
@@ -165,20 +165,33 @@ def plan_grid(requests: Sequence[Request], pool: WorkerPool) -> Plan:
     return decode_answer(answer, Planned).plan
 
 
+def trial_of(
+    request: Request, compiler: str, result: Result, label: str, triton: str | None = None
+) -> Trial:
+    """Return the trial of a request.
+
+    Args:
+        compiler: Identity of its Triton, see ``PlannedVariant``.
+        label: What tells it apart from other trials.
+        triton: See ``Trial``.
+    """
+    return Trial(
+        label=label,
+        target=request.target,
+        settings=request.settings,
+        args=request.args,
+        triton_version=version_of(compiler),
+        triton=triton,
+        fixed=request.fixed,
+        **msgspec.structs.asdict(result),
+    )
+
+
 def trials_of(variants: Sequence[PlannedVariant], results: Mapping[int, Result]) -> list[Trial]:
     """Return each variant with its result."""
     tritons = _tritons(variants)
     return [
-        Trial(
-            label=label,
-            target=each.request.target,
-            settings=each.request.settings,
-            args=each.request.args,
-            triton_version=version_of(each.triton),
-            triton=triton,
-            fixed=each.request.fixed,
-            **msgspec.structs.asdict(results[number]),
-        )
+        trial_of(each.request, each.triton, results[number], label, triton)
         for number, (each, label, triton) in enumerate(
             zip(variants, _labels(variants), tritons, strict=True)
         )

@@ -10,7 +10,6 @@ import msgspec
 from irlens import gpus
 from irlens.compiler import Request, find_kernel
 from irlens.compiler.planning import PlannedVariant
-from irlens.compiler.toolchains import version_of
 from irlens.model.config import LAUNCH_OPTIONS
 from irlens.model.errors import IrlensError
 from irlens.model.estimate import RESOLUTION, TimeEstimate
@@ -27,7 +26,7 @@ from irlens.sweeps.neighbourhood import (
     next_changes,
     single_changes,
 )
-from irlens.sweeps.run import plan_grid
+from irlens.sweeps.run import plan_grid, trial_of
 from irlens.sweeps.worker_pool import WorkerPool
 
 _SHOWN = 3
@@ -235,18 +234,8 @@ class _Search:
         stream = stream_requests(source, requests, self._pool, watch) if requests else iter(())
         for each in stream:
             request = requests[each.number]
-            yield (
-                each.number,
-                Trial(
-                    label=labels[each.number],
-                    target=request.target,
-                    settings=request.settings,
-                    args=request.args,
-                    triton_version=version_of(variant.triton),
-                    fixed=request.fixed,
-                    **msgspec.structs.asdict(each.result),
-                ),
-            )
+            trial = trial_of(request, variant.triton, each.result, labels[each.number])
+            yield each.number, trial
         self._before += len(requests)
 
     def _note_best(self, trial: Trial) -> None:

@@ -8,7 +8,7 @@ import gc
 import hashlib
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -29,10 +29,10 @@ from irlens.compiler.toolchains.interpreters import CompilerDiedError
 from irlens.figures import SWEEP_FIGURES
 from irlens.model.capture import Capture, Disassembly
 from irlens.model.errors import ArtifactError, CaptureError, IrlensError
-from irlens.model.estimate import Bound
+from irlens.model.estimate import TimeEstimate
 from irlens.model.ranking import of_report
-from irlens.model.report import Finding, LimitName, Pipeline, Report
-from irlens.model.sweep import Depth, FigureValue, Measurement, Outcome, ProviderName
+from irlens.model.report import Pipeline, Report
+from irlens.model.sweep import Depth, FigureValue, Measurement, Outcome, ProviderName, Result
 from irlens.model.traffic import flops_of_floor
 from irlens.report import inspect
 from irlens.report.inspection import Inspection
@@ -58,22 +58,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     content: str
     version: str = VERSION
     against: list[ProviderName] = []
-
-
-class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of one configuration; see ``irlens.model.sweep.Trial`` for the fields."""
-
-    outcome: Outcome
-    reason: str = ""
-    hint: str = ""
-    figures: dict[str, FigureValue] | None = None
-    limited_by: list[LimitName] = []
-    pipelines: list[Depth] = []
-    findings: list[Finding] = []
-    bound: Bound | None = None
-    compute_type: str = ""
-    compute_flops: int | None = None
-    untimed: str = ""
 
 
 class Planned(msgspec.Struct, frozen=True, tag="planned"):
@@ -285,25 +269,15 @@ def from_error(error: IrlensError) -> Result:
 
 def from_report(report: Report) -> Result:
     """Return the result of a configuration that compiles."""
-    occupancy = report.occupancy
     refused = [each for each in report.findings if each.code == cannot_launch.CODE]
-    outcome: Outcome = "unknown"
-    reason = report.unknown.get("occupancy", "")
-    if occupancy is not None:
-        outcome = "fits" if occupancy.launchable else "does not fit"
-        reason = "; ".join(finding.message for finding in refused)
+    reason = "; ".join(finding.message for finding in refused)
     values = {name: figure.read(report) for name, figure in SWEEP_FIGURES.items()}
-    return Result(
-        outcome=outcome,
-        reason=reason,
+    return msgspec.structs.replace(
+        _from_inspected(report, report.time, values),
+        reason=report.unknown.get("occupancy", "") if report.occupancy is None else reason,
         hint=refused[0].hint if refused else "",
-        figures=msgspec.convert(values, dict[str, FigureValue]),
-        limited_by=occupancy.limited_by if occupancy is not None and occupancy.launchable else [],
         pipelines=[_depth(pipeline) for pipeline in report.pipelines],
         findings=report.findings,
-        bound=report.time.bound if report.time is not None else None,
-        compute_type=report.roofline.compute_type if report.roofline is not None else "",
-        compute_flops=flops_of_floor(report.traffic, report.roofline),
         untimed=of_report(report).missing,
     )
 
@@ -311,12 +285,10 @@ def from_report(report: Report) -> Result:
 def from_launch(launch: Inspection) -> Result:
     """Return the result of a launch of what compiles, with the figures of launches alone."""
     occupancy, time = launch.occupancy, launch.time_alone
-    outcome: Outcome = "unknown"
     reason = ""
-    if occupancy is not None:
-        outcome = "fits" if occupancy.launchable else "does not fit"
+    if occupancy is not None and not occupancy.launchable:
         exceeded = ", ".join(each.replace("_", " ") for each in occupancy.limited_by)
-        reason = "" if occupancy.launchable else f"a CTA exceeds the GPU's {exceeded}"
+        reason = f"a CTA exceeds the GPU's {exceeded}"
     values = {
         name: figure.read(launch)
         for name, figure in SWEEP_FIGURES.items()
@@ -324,15 +296,27 @@ def from_launch(launch: Inspection) -> Result:
     }
     times = (time.estimate_us, time.low_us, time.high_us) if time is not None else (None,) * 3
     values |= dict(zip(("time", "time_low", "time_high"), times, strict=True))
+    return msgspec.structs.replace(
+        _from_inspected(launch, time, values),
+        reason=reason,
+        untimed="" if time is not None and time.estimate_us is not None else launch.why_untimed,
+    )
+
+
+def _from_inspected(
+    inspected: Report | Inspection, time: TimeEstimate | None, values: Mapping[str, object]
+) -> Result:
+    occupancy = inspected.occupancy
+    outcome: Outcome = "unknown"
+    if occupancy is not None:
+        outcome = "fits" if occupancy.launchable else "does not fit"
     return Result(
         outcome=outcome,
-        reason=reason,
         figures=msgspec.convert(values, dict[str, FigureValue]),
         limited_by=occupancy.limited_by if occupancy is not None and occupancy.launchable else [],
         bound=time.bound if time is not None else None,
-        compute_type=launch.roofline.compute_type if launch.roofline is not None else "",
-        compute_flops=flops_of_floor(launch.traffic, launch.roofline),
-        untimed="" if time is not None and time.estimate_us is not None else launch.why_untimed,
+        compute_type=inspected.roofline.compute_type if inspected.roofline is not None else "",
+        compute_flops=flops_of_floor(inspected.traffic, inspected.roofline),
     )
 
 

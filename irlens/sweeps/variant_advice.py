@@ -9,11 +9,11 @@ from irlens.compiler import Description, Request, find_kernel
 from irlens.compiler.sources.index_names import index_names
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import IrlensError
+from irlens.model.sweep import Result
 from irlens.model.variant_times import Merged
 from irlens.model.variants import Advice, KernelVariants, Relaxation, Split, Variant
 from irlens.sweeps.compiling import specialization_key, stream_requests
 from irlens.sweeps.run import plan_grid
-from irlens.sweeps.tasks import Result
 from irlens.sweeps.worker_pool import WorkerPool
 
 #: Launches that are compiled for each change, those that take longest.

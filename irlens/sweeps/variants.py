@@ -14,12 +14,12 @@ from irlens.compiler.toolchains import version_of
 from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue, Values, identity_of
 from irlens.model.errors import IrlensError
 from irlens.model.ranking import Ranking, of_trial, rank
+from irlens.model.sweep import Result
 from irlens.model.variant_times import compared
 from irlens.model.variants import KernelVariants, Specialized, Variant, same_code, splits_of
 from irlens.sweeps.compiling import Arrived, stream_requests
 from irlens.sweeps.launch_classes import Launches, launches_of
 from irlens.sweeps.run import plan_grid, trials_of
-from irlens.sweeps.tasks import Result
 from irlens.sweeps.variant_advice import advise
 from irlens.sweeps.worker_pool import WorkerPool
 

@@ -13,13 +13,13 @@ from irlens.compiler import Request, find_kernel
 from irlens.compiler.planning import Plan, PlannedVariant
 from irlens.model.config import Target
 from irlens.model.errors import IrlensError
+from irlens.model.sweep import Result
 from irlens.sweeps.compiling import compile_variants
 from irlens.sweeps.journal import Journal
 from irlens.sweeps.tasks import (
     Compiled,
     Handler,
     Inspected,
-    Result,
     Task,
     run_compile,
     run_inspect,

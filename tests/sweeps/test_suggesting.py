@@ -14,7 +14,7 @@ from irlens.model.config import ConstexprValue, Target
 from irlens.model.errors import IrlensError
 from irlens.model.estimate import TimeEstimate, TimeStep
 from irlens.model.suggestion import Suggestion
-from irlens.model.sweep import Trial
+from irlens.model.sweep import Result, Trial
 from irlens.render import Options, render
 from irlens.sweeps.suggesting import Limits, Reached, _changed, _tried, suggest
 from irlens.sweeps.tasks import (
@@ -22,7 +22,6 @@ from irlens.sweeps.tasks import (
     Handler,
     Inspected,
     Planned,
-    Result,
     Task,
     run_compile,
     run_plan,

@@ -12,9 +12,9 @@ from irlens.compiler import Request, find_kernel
 from irlens.model.config import identity_of
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.report import Report
+from irlens.model.sweep import Result
 from irlens.sweeps.tasks import (
     Planned,
-    Result,
     decode_answer,
     encode_task,
     from_error,
