@@ -254,22 +254,10 @@ class Scanner:
         for root, runs in programs.items():
             recorded |= {str(root / name): n for run in runs for name, n in run.launched.items()}
         launches = [recorded.get(row.path) for row in rows]
-        found = ranked_rows(values, launches)
+        found = ranked_rows(rows, values, launches)
         if self._request.sort:
-            found.sort(key=lambda each: each.row)
-        return [
-            msgspec.structs.replace(
-                rows[each.row],
-                label=each.label,
-                problem=each.problem,
-                standing=each.standing,
-                bound=each.bound,
-                untimed=each.untimed,
-                launches=launches[each.row],
-                place=each.place,
-            )
-            for each in found
-        ]
+            found.sort(key=lambda each: each[0])
+        return [row for _, row in found]
 
     def _matching(self) -> Iterator[dict[str, ScanValue]]:
         for root in self._request.roots:

@@ -5,16 +5,16 @@ of its own, which the index of the scanned directory keeps too.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
 from irlens.figures import derived
 from irlens.model.config import Config, Target
-from irlens.model.estimate import Bound, Standing
+from irlens.model.estimate import Bound
 from irlens.model.label import Labelled, labels_among
 from irlens.model.ranking import Candidate, Problem, Ranking, problem_of, rank
-from irlens.model.scan import RooflinePlace, ScanValue
+from irlens.model.scan import RooflinePlace, ScanRow, ScanValue
 from irlens.model.terms import no_time_model
 from irlens.model.traffic import flops_of_floor
 
@@ -45,27 +45,6 @@ class Identity(msgspec.Struct, frozen=True, omit_defaults=True):
     config: Config
 
 
-class Ranked(NamedTuple):
-    """A row with its rank.
-
-    Attributes:
-        row: Its index, as it was given.
-        problem: Equal for rows whose times compare.
-        label: What sets it apart from the other rows of its kernel and GPU: "num_warps=4"; may be
-            empty.
-        untimed: Why its time is unknown; empty if it is known.
-        place: Where its launch is on a roofline; ``None`` if that is unknown.
-    """
-
-    row: int
-    problem: int
-    label: str
-    standing: Standing
-    bound: Bound | None
-    untimed: str
-    place: RooflinePlace | None
-
-
 def place_of(inspected: "Inspection | Report") -> str | None:
     """Return where a launch is on a roofline as JSON; ``None`` if that is unknown."""
     time, roofline, target = inspected.time, inspected.roofline, inspected.target
@@ -92,31 +71,37 @@ def identity_of(inspected: Labelled) -> str:
 
 
 def ranked_rows(
-    rows: Sequence[Mapping[str, ScanValue]], launches: Sequence[int | None]
-) -> list[Ranked]:
-    """Return the rows in the order of their rank.
+    rows: Sequence[ScanRow],
+    values: Sequence[Mapping[str, ScanValue]],
+    launches: Sequence[int | None],
+) -> list[tuple[int, ScanRow]]:
+    """Return the rows with their ranks in the order of these, each with its index.
 
     Those of one problem follow each other, the fastest first. The problem that takes the longest is
     the first: the time of its launches where a program launches it, otherwise that of the fastest.
 
     Args:
-        rows: Each with the values of ``KEYS``.
+        values: Of each row the values of ``KEYS``.
         launches: How often a recorded program launches each.
     """
-    identities = [msgspec.json.decode(str(row[IDENTITY]), type=Identity) for row in rows]
+    identities = [msgspec.json.decode(str(row[IDENTITY]), type=Identity) for row in values]
     labels = labels_among(identities, lambda each: (each.kernel, each.target))
-    found = zip(identities, rows, strict=True)
+    found = zip(identities, values, strict=True)
     ranking = rank([_candidate(identity, row) for identity, row in found])
     problems = sorted(ranking.problems, key=lambda each: -_length(each, ranking, launches))
     return [
-        Ranked(
-            row=n,
-            problem=number,
-            label=labels[n],
-            standing=ranking.standings[n],
-            bound=ranking.candidates[n].bound,
-            untimed=ranking.candidates[n].missing,
-            place=_place(rows[n]),
+        (
+            n,
+            msgspec.structs.replace(
+                rows[n],
+                label=labels[n],
+                problem=number,
+                standing=ranking.standings[n],
+                bound=ranking.candidates[n].bound,
+                untimed=ranking.candidates[n].missing,
+                launches=launches[n],
+                place=_place(values[n]),
+            ),
         )
         for number, problem in enumerate(problems)
         for n in problem.members
