@@ -6,6 +6,7 @@ condition (``AccelerateMatmul.cpp``, ``AssignLatencies.cpp``, ``Coalesce.cpp``),
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 import triton
@@ -64,8 +65,10 @@ SQUARE = f"{FINDINGS}/square_tiles.py"
 AMD_LOOPS = "TritonAMDGPUScheduleLoops"
 LLVM, AMD = "ConvertTritonGPUToLLVM", "ConvertTritonAMDGPUToLLVM"
 
+Row: TypeAlias = tuple[str, str, dict[str, str], dict[str, str], str, str, str, str]
+
 #: Kernel, target, settings, arguments, finding, line's code, pass, what was changed.
-TABLE = [
+TABLE: list[Row] = [
     ("softmax", "sm_80", {}, RAGGED, "IRL301", "tl.load(", "TritonGPUCoalesce", MULTIPLES),
     ("softmax", "sm_90", {}, RAGGED, "IRL301", "tl.store(", "TritonGPUCoalesce", MULTIPLES),
     ("softmax", "sm_100", {}, RAGGED, "IRL301", "tl.load(", "TritonGPUCoalesce", MULTIPLES),
@@ -162,12 +165,6 @@ TABLE = [
      "TritonGPUAssignLatencies", "without warp_specialize"),
     (f"{USERS}:moved_line", "sm_80", SMALL, {}, "IRL201", "in range(", "TritonGPUAssignLatencies",
      "in the iteration that uses it"),
-    ("softmax", "gfx942", {"num_stages": "4"}, {}, "IRL201", "for row_idx", "LLVM",
-     "num_stages=2 on the loop"),
-    ("softmax", "gfx950", {"num_stages": "3"}, {}, "IRL201", "for row_idx", "LLVM",
-     "num_stages=2 on the loop"),
-    (f"{USERS}:w8a16", "gfx942", {**SMALL, "num_stages": "3"}, {}, "IRL201", "in range(",
-     "TritonAMDGPUPipeline", "num_stages=2 on the loop, which then keeps nothing"),
     (f"{USERS}:turning", "sm_90", FLAT, {}, "IRL203", "tl.load(x", "TritonGPUPipeline",
      "always taken"),
     (f"{USERS}:turning", "sm_80", SMALL, {}, "IRL202", "in range(", "TritonGPUPipeline",
@@ -272,6 +269,16 @@ TABLE = [
      "the last stride of each descriptor known to be 1"),
     (f"{FINDINGS}/loads.py:row_sum", "gfx942", {"STAGES": "3", "num_warps": "16"}, BYTES, "IRL203",
      "tl.load(", "TritonAMDGPUScheduleLoops", "num_warps="),
+]  # fmt: skip
+
+#: The same of explanations that no experiment proves: asked for less, the loop lacks nothing.
+LIKELY: list[Row] = [
+    ("softmax", "gfx942", {"num_stages": "4"}, {}, "IRL201", "for row_idx", "LLVM",
+     "num_stages=2 on the loop"),
+    ("softmax", "gfx950", {"num_stages": "3"}, {}, "IRL201", "for row_idx", "LLVM",
+     "num_stages=2 on the loop"),
+    (f"{USERS}:w8a16", "gfx942", {**SMALL, "num_stages": "3"}, {}, "IRL201", "in range(",
+     "TritonAMDGPUPipeline", "num_stages=2 on the loop, as deep as it is now"),
 ]  # fmt: skip
 
 #: What was changed by hand, in the source or the launch, so that the finding is gone.
@@ -383,8 +390,8 @@ def _explained(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kernel", "target", "settings", "args", "code", "line", "decided_by", "change"),
-    TABLE,
-    ids=[f"{row[0].rpartition(':')[2]}-{row[1]}-{row[4]}" for row in TABLE],
+    [*TABLE, *LIKELY],
+    ids=[f"{row[0].rpartition(':')[2]}-{row[1]}-{row[4]}" for row in (*TABLE, *LIKELY)],
 )
 def test_the_table(
     kernel: str, target: str, settings: dict[str, str], args: dict[str, str], code: str,
@@ -395,8 +402,9 @@ def test_the_table(
     explained = _explained(kernel, target, settings, args, code)
     found = [each for each in explained if line in _code(kernel, each)]
     assert found, [each.finding.message for each in explained]
+    row = (kernel, target, settings, args, code, line, decided_by, change)
     for each in found:
-        assert each.proof == "proved"
+        assert each.proof == ("relieved" if row in LIKELY else "proved")
         assert each.decided_by == decided_by
         assert change in each.experiments[0].change
         assert each.experiments[0].gone

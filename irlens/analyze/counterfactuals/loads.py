@@ -300,7 +300,8 @@ def of_unused_stages(symptom: Symptom) -> Iterator[Change]:
 def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
     """Yield loads moved to the iteration that uses them, fewer stages, or another LLVM schedule.
 
-    As many stages as the loop has show what it holds for nothing: registers, or shared memory.
+    As many stages as the loop has show what it holds for nothing, registers or shared memory, and
+    prove no cause: nothing is asked for then that the loop does not have.
     """
     loop, module = symptom.operation("for"), symptom.module
     if symptom.blame.kind == "carried" and loop is not None:
@@ -315,10 +316,9 @@ def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
         yield from (replace(each, cause="") for each in _unchained(module, loop))
     kind, stages = symptom.blame.kind, symptom.blame.suffices or 0
     if kind in ("kept", "buffered", "shallower") and loop is not None and stages > 1:
-        known = kind != "shallower"
-        outcome = "which then keeps nothing" if known else "as deep as it is now"
         text = edits.with_stages(module, loop, stages)
-        yield Change(f"num_stages={stages} on the loop, {outcome}", ttir=text, is_cause=known)
+        words = f"num_stages={stages} on the loop, as deep as it is now"
+        yield Change(words, ttir=text, is_cause=False)
     if kind != "exposed":
         return
     if symptom.is_amd and loop is not None:

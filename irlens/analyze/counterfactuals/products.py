@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from irlens.analyze.address_slice import computed_beside, computed_from
 from irlens.analyze.counterfactuals.change import (
     Change,
@@ -97,4 +99,4 @@ def of_serialized(symptom: Symptom) -> Iterator[Change]:
             if isinstance(value, int):
                 text = edits.with_constant(module, name, value)
                 yield Change(f"{name}={value} as a constexpr", ttir=text)
-        yield from more_warps(symptom)
+        yield from (replace(each, is_cause=False) for each in more_warps(symptom))

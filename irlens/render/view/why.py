@@ -14,10 +14,11 @@ _TONES: dict[str, Tone] = {
 }  # fmt: skip
 _VERDICTS = {
     "proved": "proved: the finding goes with its cause",
-    "relieved": "cause not found: the finding goes with a change that leaves its cause alone",
+    "relieved": "likely, not proved: the finding goes with a change that leaves its cause alone",
     "refuted": "not proved: the finding stays whatever was tried",
     "untested": "likely, not tested: no experiment exists for this cause",
 }
+_NO_CAUSE = "cause not found: the finding goes with a change that leaves its cause alone"
 #: What a pass leaves undone, where the dumps do not show it.
 _LEFT = {"IRL305": "which moves loads out of loops that store nothing only"}
 #: What decides that is no pass.
@@ -88,7 +89,7 @@ def summary(explanations: Explanations) -> list[Run]:
     if not explanations.explanations:
         return [Run("no experiment exists for this finding", "dim")]
     explanation = explanations.explanations[0]
-    phrases = [Run(_VERDICTS[explanation.proof], _TONES[explanation.proof])]
+    phrases = [_verdict(explanation)]
     if explanation.decided_by:
         number = f", pass {explanation.number}" if explanation.number is not None else ""
         phrases.append(Run(f"decided by {explanation.decided_by}{number}"))
@@ -99,8 +100,14 @@ def summary(explanations: Explanations) -> list[Run]:
     return phrases
 
 
+def _verdict(explanation: Explanation) -> Run:
+    proof = explanation.proof
+    known = proof != "relieved" or explanation.cause != explanation.finding.message
+    return Run(_VERDICTS[proof] if known else _NO_CAUSE, _TONES[proof])
+
+
 def _nodes(explanation: Explanation, said: Sequence[str]) -> Iterator[Node]:
-    yield nodes.Headline((Run(_VERDICTS[explanation.proof], _TONES[explanation.proof]),))
+    yield nodes.Headline((_verdict(explanation),))
     yield nodes.Sentence(explanation.finding.message)
     facts = []
     if explanation.cause not in explanation.finding.message:
