@@ -7,6 +7,7 @@ and a clock that waits for a barrier stands until others have done what ends its
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from math import inf, lcm
 
 import msgspec
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.time.barriers import BarrierUses, Use
-from irlens.analyze.time.clock import Clock, TimedInstruction, Units
+from irlens.analyze.time.clock import Clock, Step, TimedInstruction, Units, step_of
 from irlens.analyze.time.cta_timeline import Timeline
 from irlens.analyze.time.dataflow import UnknownPathError
 from irlens.analyze.time.launched import WarpPath
@@ -103,7 +104,7 @@ class BarrierTimeline:
         self._instructions, self._flow, self._control = instructions, flow, control
         named = {index: meeting(each) for index, each in enumerate(instructions)}
         self._meetings = {index: each for index, each in named.items() if each is not None}
-        self._timed: defaultdict[int, dict[int, list[TimedInstruction]]] = defaultdict(dict)
+        self._steps: defaultdict[int, dict[int, list[Step]]] = defaultdict(dict)
 
     def of_ctas(self, followed: Sequence[Sequence[WarpPath]]) -> list[float]:
         """Return the cycles of each of some CTAs, see ``cycles``."""
@@ -185,24 +186,30 @@ class BarrierTimeline:
     def _run(self, groups: Sequence[_Group], rounds: Mapping[int, int]) -> float:
         timing = self._timeline.timing
         units = Units(timing.port)
+        codes = [_code(group.path, self._blocks(group), rounds) for group in groups]
+        if sum(len(code) * times for segments in codes for code, times in segments) > _MOST_STEPS:
+            raise UnknownPathError(f"its warps issue more than {_MOST_STEPS:,} instructions")
         actors = []
-        for group in groups:
-            code = _code(group.path, self._blocks(group), rounds)
+        for group, segments in zip(groups, codes, strict=True):
+            code = chain.from_iterable(each for each, times in segments for _ in range(times))
             uses = self._uses.along(group.path, group.thread, rounds)
             actors.append(_Actor(Clock(units), group.warps * _WARP, code, uses))
         return _Simulation(actors, self._uses, self._meetings, timing.shared).run()
 
-    def _blocks(self, group: _Group) -> Mapping[int, Sequence[TimedInstruction]]:
+    def _blocks(self, group: _Group) -> Mapping[int, Sequence[Step]]:
         """Return the blocks of a path, without what they do to barriers in shared memory."""
-        known = self._timed[group.warps]
+        known = self._steps[group.warps]
         missing = group.path.counts().keys() - known.keys()
         line = replace(self._timeline, warps=group.warps)
         timed = line.timed(self._instructions, self._flow, missing, self._control)
-        for number, code in timed.items():
-            known[number] = [
-                replace(each, event=None) if each.index in self._uses else each for each in code
-            ]
+        known.update({number: list(map(self._step, code)) for number, code in timed.items()})
         return known
+
+    def _step(self, timed: TimedInstruction) -> Step:
+        is_use = timed.index in self._uses
+        timed = replace(timed, event=None) if is_use else timed
+        step = step_of(timed)
+        return step._replace(timed=timed) if is_use or timed.index in self._meetings else step
 
 
 def _coupled(lengths: Iterable[int]) -> list[tuple[int, ...]]:
@@ -220,12 +227,16 @@ def _coupled(lengths: Iterable[int]) -> list[tuple[int, ...]]:
 
 
 def _code(
-    path: Path, blocks: Mapping[int, Sequence[TimedInstruction]], rounds: Mapping[int, int]
-) -> Iterator[TimedInstruction]:
-    for segment in path.segments:
-        code = [each for number in segment.blocks for each in blocks[number]]
-        for _ in range(rounds.get(segment.times, segment.times)):
-            yield from code
+    path: Path, blocks: Mapping[int, Sequence[Step]], rounds: Mapping[int, int]
+) -> list[tuple[list[Step], int]]:
+    """Return the code of each segment of a path, and how often it is followed."""
+    return [
+        (
+            [step for number in segment.blocks for step in blocks[number]],
+            rounds.get(segment.times, segment.times),
+        )
+        for segment in path.segments
+    ]
 
 
 class _Barrier:
@@ -281,7 +292,7 @@ class _Actor:
         self,
         clock: Clock,
         threads: int,
-        code: Iterator[TimedInstruction],
+        code: Iterator[Step],
         uses: Sequence[Use | None],
     ) -> None:
         self.clock, self.threads = clock, threads
@@ -297,28 +308,31 @@ class _Actor:
             self.use, self.is_at_use = next(self._uses, None), True
         return self.use
 
-    def advance(self, stops: Container[int], limit: float) -> int:
-        """Issue instructions up to one of some, or to a time; return how many."""
-        count, clock = 0, self.clock
-        while self.next is not None and self.next.index not in stops and clock.now <= limit:
-            clock.issue(self.next)
-            self.next = next(self._code, None)
-            count += 1
-        return count
+    def advance(self, stops: Container[int], limit: float) -> None:
+        """Issue instructions up to one of some, or to a time."""
+        if self.next is not None:
+            self.next = self.clock.run(chain((self.next,), self._code), limit, stops)
 
     def step(self, since: float = 0.0) -> float:
         """Issue the next instruction, not before a time; return when it is through its unit."""
-        assert self.next is not None
         self.clock.now = max(self.clock.now, since)
-        done = self.clock.issue(self.next)
+        done = self.clock.issue(self.at_stop)
         self.next, self.is_at_use = next(self._code, None), False
         return done
 
     def skip(self) -> None:
         """Issue the next instruction, whose guard keeps it from doing anything."""
         assert self.next is not None
-        self.next = replace(self.next, unit=-1, cycles=0.0, shared=0.0, bytes=0.0)
+        idle = replace(self.at_stop, unit=-1, cycles=0.0, shared=0.0, bytes=0.0)
+        self.next = self.next._replace(timed=idle)
         self.step()
+
+    @property
+    def at_stop(self) -> TimedInstruction:
+        """The next instruction, which ``advance`` has stopped at."""
+        assert self.next is not None
+        assert self.next.timed is not None
+        return self.next.timed
 
 
 def _announced(uses: Sequence[Use | None]) -> Iterator[int]:
@@ -357,20 +371,16 @@ class _Simulation:
 
     def run(self) -> float:
         """Return when the last warps have ended."""
-        steps = 0
         while self.ready:
             actor = min(self.ready, key=lambda each: each.clock.now)
             limit = min((o.clock.now for o in self.ready if o is not actor), default=inf)
             ready = len(self.ready)  # changes when the actor waits, or wakes others
             while actor.next is not None and actor.clock.now <= limit and len(self.ready) == ready:
-                steps += actor.advance(self.stops, limit)
+                actor.advance(self.stops, limit)
                 if actor.next is not None and actor.clock.now <= limit:
-                    steps += 1
-                    self._go_on(actor, actor.next)
+                    self._go_on(actor, actor.at_stop)
             if actor.next is None:
                 self._end(actor)
-            if steps > _MOST_STEPS:
-                raise UnknownPathError(f"its warps issue more than {_MOST_STEPS:,} instructions")
         stuck = next((each.next for each in self.actors if each.next is not None), None)
         if stuck is not None:
             raise UnknownPathError("how long its warps wait for each other is unknown")
@@ -444,6 +454,6 @@ class _Simulation:
         self.ready.remove(actor)
         self.threads -= actor.threads
         for number, waiting in list(self.met.items()):
-            met = self.meetings[waiting[0].next.index] if waiting[0].next else None
-            if met and met.threads is None and self.here[number] >= self.threads:
+            met = self.meetings[waiting[0].at_stop.index]
+            if met.threads is None and self.here[number] >= self.threads:
                 self._release(number)

@@ -5,7 +5,8 @@ and in the groups of asynchronous work that it commits and retires.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
+from math import inf
 from typing import NamedTuple
 
 import msgspec
@@ -55,7 +56,7 @@ class TimedInstruction(msgspec.Struct, frozen=True):
 
 
 class Step(NamedTuple):
-    """An instruction as ``Clock.repeat`` takes it: its fields at hand, as a loop runs many times.
+    """An instruction as ``Clock.run`` takes it: its fields at hand, as a loop runs many times.
 
     Attributes:
         timed: The instruction where it loads, orders other work or is of asynchronous work.
@@ -75,7 +76,7 @@ class Step(NamedTuple):
 
 
 def step_of(each: TimedInstruction) -> Step:
-    """Return an instruction as ``Clock.repeat`` takes it."""
+    """Return an instruction as ``Clock.run`` takes it."""
     plain = each.event is None and each.ordering is None and not each.bytes
     return Step(
         None if plain else each, each.wait, each.unit, each.cycles, each.queues, each.shared,
@@ -192,22 +193,36 @@ class Clock:
             if done >= _ROUNDS:
                 self._advance((self.now - begun) / (_ROUNDS - half) * (times - done))
                 return
-            self._run(code)
+            self.run(code)
 
-    def _run(self, code: Sequence[Step]) -> None:
-        """Issue instructions one after the other, as ``issue`` does."""
+    def run(
+        self, code: Iterable[Step], limit: float = inf, stops: Container[int] = ()
+    ) -> Step | None:
+        """Issue instructions one after the other, as ``issue`` does.
+
+        Args:
+            limit: The cycle after which no more are issued.
+            stops: Instructions that are not, each of which is ``timed``.
+
+        Returns:
+            The first instruction that was not issued; ``None`` if all were.
+        """
         now, ready, free, fetched, fetch = (
             self.now, self.ready, self.units.free, self.fetched, self.fetch
         )  # fmt: skip
-        for timed, wait, unit, cycles, queues, shared, write, latency, read, source, stall in code:
+        left = None
+        for step in code:
+            timed, wait, unit, cycles, queues, shared, write, latency, read, source, stall = step
+            if now > limit or (timed is not None and timed.index in stops):
+                left = step
+                break
             if timed is not None:
                 self.now, self.fetched = now, fetched
                 self.issue(timed)
                 now, fetched = self.now, self.fetched
                 continue
             for bit in wait:
-                if ready[bit] > now:
-                    now = ready[bit]
+                now = max(now, ready[bit])
             done = now
             if unit >= 0:
                 begun = free[unit]
@@ -230,6 +245,7 @@ class Clock:
             if now < fetched:
                 now = fetched
         self.now, self.fetched = now, fetched
+        return left
 
     def _advance(self, cycles: float) -> None:
         self.now += cycles
