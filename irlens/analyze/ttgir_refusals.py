@@ -15,7 +15,6 @@ from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.encodings import blocked, encoding_of
 from irlens.isa.mlir.operations import LOADS
 from irlens.isa.mlir.products import PRODUCTS
-from irlens.isa.mlir.types import Tensor, TensorDesc
 from irlens.isa.mlir.values import Value, Values
 
 #: The smallest cp.async copies 4 bytes (PTX ISA, cp.async: cp-size).
@@ -33,7 +32,6 @@ NO_CP_ASYNC = "the target has no asynchronous copies"
 ONE_STAGE = "one stage was requested"
 SWITCHED_OFF = "warp specialization switched pipelining off for the loop (tt.num_stages = 0)"
 NO_DOT = "no dot uses the loop's loads, and the loop has no num_stages of its own"
-SCALAR = "it loads a single value"
 NARROW = "a thread reads less than 4 consecutive bytes, and the smallest asynchronous copy is 4"
 SMALL = "a lane reads less than 4 consecutive bytes, and Triton pipelines no load that small here"
 NO_OPERAND = "the loop has a dot, and the load does not lead to its operands"
@@ -156,8 +154,6 @@ def _of_the_load(
         widest: Consecutive bytes of one thread at most; ``None`` if unknown.
         narrow: Why the target leaves loads of less than 4 alone; empty if it does not.
     """
-    if not any(isinstance(each, Tensor | TensorDesc) for each in load.types):
-        return SCALAR
     small = widest is not None and widest < _SMALLEST_COPY
     if small and narrow == NARROW:
         return narrow

@@ -26,6 +26,8 @@ for k in range(0, K, BLOCK_K):                 # and num_stages=4 with the launc
   Where IRL301 is found too, it names the obstacle. The compiler knows no alignment of a pointer or
   a stride that the kernel loads from memory: where it is a multiple of 16, say so,
   `stride = tl.multiple_of(tl.load(strides), 16)`.
+* A single value of fewer than 4 bytes, such as a scale of fp16: keep it in memory as fp32, or load
+  it before the loop.
 * Fewer bytes than four for each thread, as of a mask of 128 int8: take a larger tile, or
   fewer warps. No alignment widens it.
 * Not an operand of the dot: load it before the loop, or request stages for the loop itself with
@@ -69,7 +71,6 @@ from irlens.analyze.ttgir_refusals import (
     NOT_FOR,
     OUTER,
     PRINTS,
-    SCALAR,
     SMALL,
     TRANSPOSED,
     UNKNOWN,
@@ -105,7 +106,6 @@ _HINTS = {
         " each of the outer loop's iterations, little beside a long inner loop"
     ),
     NO_CP_ASYNC: "let more warps per SM hide the latency: smaller tiles, fewer registers",
-    SCALAR: "load it before the loop, or as part of a tensor",
     NARROW: _NEIGHBOURS,
     SMALL: _NEIGHBOURS,
     NO_OPERAND: "load it before the loop, or write tl.range(..., num_stages=N) for all loads",
@@ -123,6 +123,7 @@ _LOADED = (
     "the kernel loads its pointer or a stride from memory: where each is a multiple of 16, say so"
     " with tl.multiple_of(..., 16)"
 )
+_ALONE = "load it before the loop, or let it take 4 bytes in memory"
 _ANY_HINT = "take it out of the loop, or make it wide, unconditional and direct"
 
 
@@ -165,7 +166,7 @@ def find(facts: Facts) -> Iterator[Match]:
 def _missing(load: LoopLoad, facts: Facts) -> int:
     """Return how many times larger a tile has to be for its threads; 0 if it is enough."""
     held, needed = load.bytes_per_iteration, _SMALLEST_COPY * (facts.threads or 0)
-    return -(-needed // held) if held and held < needed else 0
+    return -(-needed // held) if load.shape and held and held < needed else 0
 
 
 def _spread(load: LoopLoad, facts: Facts) -> str:
@@ -209,6 +210,8 @@ def _was_flattened(load: LoopLoad, ttir: Module) -> bool:
 
 def _hint(reason: str, load: LoopLoad, facts: Facts) -> str:
     """Return what to do about a reason."""
+    if reason in (NARROW, SMALL) and not load.shape:
+        return _ALONE
     if reason in (NARROW, SMALL) and facts.ttir is not None:
         reads = (each for each in facts.ttir.operations if each.name == "tt.load")
         here = [each for each in reads if user_line(each) == load.source]

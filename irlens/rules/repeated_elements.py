@@ -132,7 +132,7 @@ def _lanes(facts: Facts, cause: "SectorCause") -> tuple[str, str]:
 
 
 def _repeated(cause: "SectorCause") -> tuple[str, str]:
-    times = f"{cause.repeats:.3g} times"
+    times = f"{cause.repeats:.3g} times" if cause.repeats < 999.5 else f"{cause.repeats:,.0f} times"
     still = [n for n, step in enumerate(cause.steps) if step == 0]
     if still:
         return (

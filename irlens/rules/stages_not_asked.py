@@ -47,7 +47,7 @@ def find(facts: Facts) -> Iterator[Match]:
     once = read_once(facts.assembly) if facts.assembly is not None else frozenset()
     reported = set()
     for load in facts.loads:
-        # A single value per iteration is never copied asynchronously.
+        # A single value per iteration is hardly worth a copy.
         if load.reason not in (NO_DOT, NOT_FOR) or not load.shape or load.loop_source in reported:
             continue
         if load.source in once:

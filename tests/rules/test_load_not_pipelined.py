@@ -25,6 +25,17 @@ def test_shows_a_load_that_is_too_narrow(look: Look) -> None:
     )
 
 
+@pytest.mark.parametrize("target", ["sm_80", "gfx942"])
+def test_a_single_value_is_pipelined_if_it_is_wide_enough(look: Look, target: str) -> None:
+    (finding,) = look(CODE, "scales.py:scaled_rows", target)
+    assert "less than 4 consecutive bytes" in finding.message
+    assert finding.hint == "load it before the loop, or let it take 4 bytes in memory"
+    assert look(CODE, "scales.py:scaled_rows", target, args={"scale": "fp32[n]"}) == []
+    (finding,) = look(CODE, "scales.py:scaled_dot", target)
+    assert finding.message.endswith("does not lead to its operands")
+    assert look(CODE, "scales.py:scaled_dot", target, STAGES=3) == []
+
+
 def test_a_loaded_pointer_and_stride_need_their_alignment(look: Look) -> None:
     (finding,) = look(CODE, "loaded_pointers.py:listed_rows")
     assert "reads less than 4 consecutive bytes" in finding.message

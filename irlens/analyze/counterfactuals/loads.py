@@ -57,6 +57,9 @@ def of_load(symptom: Symptom) -> Iterator[Change]:
         yield from fewer_warps(symptom)
         yield from larger_tile(symptom, load, _MOST_THREADS, symptom.blame.suffices or 1)
     elif reason in (refusals.NARROW, refusals.SMALL):
+        if load is not None and access_edits.is_narrow_value(load):
+            text = access_edits.with_four_bytes(module, load)
+            yield Change("a value of 4 bytes in its place", ttir=text)
         yield from _loaded_divisible(module, load)
         yield from _described(module)
         yield from _all_divisible(module)

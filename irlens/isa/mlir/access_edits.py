@@ -78,6 +78,31 @@ _INTEGERS = {
 }  # fmt: skip
 
 
+def is_narrow_value(load: Operation) -> bool:
+    """Whether a load returns one value of fewer than four bytes."""
+    kind = loaded_type(load)
+    return not isinstance(kind, Tensor) and (kind.bits or 32) < 32 and str(kind) in _INTEGERS
+
+
+def with_four_bytes(module: Module, load: Operation) -> str:
+    """Return the text in which a load reads four bytes, see ``is_narrow_value``."""
+    kind, (result, _) = loaded_type(load), load.results[0]
+    lines, at, bits = module.text.split("\n"), load.span.line - 1, _INTEGERS[str(kind)]
+    pointer, wide, narrow = (f"{_OWN}_{result[1:]}_{part}" for part in ("pointer", "wide", "bits"))
+    _, placed, location = lines[at].rpartition(" loc(")
+    operands = ", ".join([pointer, *load.operands[1:2]])  # its mask; what is masked is undefined
+    last = f"{result} = tt.bitcast {narrow} : {bits} -> {kind}"
+    lines[at] = "\n".join(
+        [
+            f"{pointer} = tt.bitcast {load.operands[0]} : {load.operand_type} -> !tt.ptr<i32>",
+            f"{wide} = tt.load {operands} : !tt.ptr<i32>{placed}{location if placed else ''}",
+            f"{result if bits == str(kind) else narrow} = arith.trunci {wide} : i32 to {bits}",
+            *([] if bits == str(kind) else [last]),
+        ]
+    )
+    return "\n".join(lines)
+
+
 def with_bound(module: Module, access: Operation, offsets: Sequence[str], elements: int) -> str:
     """Return the ttir with a mask on an access, so that it stays within its tensor.
 

@@ -1,0 +1,51 @@
+"""Loops that load one value an iteration, beside a tile."""
+
+import triton
+import triton.language as tl
+
+IRLENS_KERNELS = {
+    "scaled_rows": {
+        "sizes": {"n": 4096},
+        "args": {"x": "fp32[n, 1024]", "scale": "fp16[n]", "out": "fp32[1024]", "n": "n"},
+        "constexprs": {"N": 1024},
+        "options": {"num_warps": 4},
+        "grid": [132],
+    },
+    "scaled_dot": {
+        "sizes": {"K": 4096},
+        "args": {
+            "a": "fp16[32, K]",
+            "b": "fp16[K, 32]",
+            "scale": "fp32[K]",
+            "c": "fp32[32, 32]",
+            "K": "K",
+        },
+        "constexprs": {"STAGES": None},
+        "options": {"num_warps": 4, "num_stages": 3},
+        "grid": [132],
+    },
+}
+
+
+@triton.jit
+def scaled_rows(x, scale, out, n, N: tl.constexpr):
+    """Add up rows, each with a factor."""
+    columns = tl.arange(0, N)
+    total = tl.zeros([N], tl.float32)
+    for row in tl.range(0, n, num_stages=3):
+        factor = tl.load(scale + row)
+        total += tl.load(x + row * N + columns) * factor
+    tl.store(out + columns, total)
+
+
+@triton.jit
+def scaled_dot(a, b, scale, c, K, STAGES: tl.constexpr):
+    """Add up products, each with a factor."""
+    m = tl.arange(0, 32)
+    total = tl.zeros([32, 32], tl.float32)
+    for k in tl.range(0, K, 32, num_stages=STAGES):
+        factor = tl.load(scale + k // 32)
+        left = tl.load(a + m[:, None] * K + (k + m)[None, :])
+        right = tl.load(b + (k + m)[:, None] * 32 + m[None, :])
+        total += tl.dot(left, right) * factor
+    tl.store(c + m[:, None] * 32 + m[None, :], total)
