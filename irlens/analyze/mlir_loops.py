@@ -37,7 +37,7 @@ def carried(module: Module, loop: Operation) -> dict[str, str]:
 
     Names are as the text has them: {"%acc_1": "%acc_2"}.
     """
-    body = [module.operations[index] for block in loop.blocks for index in block.operations]
+    body = module.own(loop)
     ends = [each for each in body if each.does == "yield"]
     if len(ends) != 1 or len(loop.blocks) != 1 or not ends[0].operands:
         return {}
@@ -59,7 +59,7 @@ def carried_loads(module: Module, loop: Operation) -> list[tuple[Operation, str]
 
     The pipeliner follows the operands of a product inside of one iteration, and does not find them.
     """
-    body = [module.operations[index] for block in loop.blocks for index in block.operations]
+    body = module.own(loop)
     loads = {name: each for each in body if each.does == "load" for name, _ in each.results}
     found = carried(module, loop).items()
     return [(loads[yielded], name) for name, yielded in found if yielded in loads]
@@ -206,7 +206,7 @@ def _loop(
 
 def _feeds_dot(module: Module, loop: Operation) -> bool:
     """Whether a dot in a loop's body uses a load in the body, directly or not."""
-    body = [module.operations[index] for block in loop.blocks for index in block.operations]
+    body = module.own(loop)
     defined = {name: operation for operation in body for name, _ in operation.results}
     waiting = [name for op in body if op.does in _DOTS for name in op.operands[:-1]]
     seen: set[int] = set()

@@ -1,47 +1,21 @@
 """What to change, and nothing else, so that a finding goes if its explanation is right."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from irlens.analyze.counterfactuals.accesses import (
-    ACCESSES,
-    of_conflict,
-    of_fence,
-    of_misaligned,
-    of_narrow,
-    of_outside,
-    of_repeated,
-    of_scattered,
-    of_uncoalesced,
+from msgspec.structs import replace
+
+from irlens.analyze.counterfactuals import accesses, descriptors, launches, loads, products
+from irlens.analyze.counterfactuals.accesses import ACCESSES
+from irlens.analyze.counterfactuals.change import (
+    Change,
+    Maker,
+    Symptom,
+    enough_warps,
+    fewer_warps,
+    more_registers,
+    more_warps,
 )
-from irlens.analyze.counterfactuals.change import Change, Maker, Symptom, enough_warps, more_warps
-from irlens.analyze.counterfactuals.descriptors import of_one_kind_of_warp, of_pointers
-from irlens.analyze.counterfactuals.launches import (
-    of_contended,
-    of_redundant,
-    of_refusal,
-    of_reread,
-    of_shared_memory,
-    of_small_grid,
-    of_tail,
-    smaller_tiles,
-)
-from irlens.analyze.counterfactuals.loads import (
-    more_stages,
-    of_load,
-    of_shallow_loop,
-    of_unused_stages,
-    stages_around,
-    stages_of_its_own,
-)
-from irlens.analyze.counterfactuals.products import (
-    DOTS,
-    of_converted,
-    of_dot,
-    of_padding,
-    of_promoted,
-    of_serialized,
-)
-from irlens.analyze.counterfactuals.registers import of_registers
+from irlens.analyze.counterfactuals.products import DOTS
 from irlens.isa.mlir.operations import Deed, names_of
 from irlens.model.report import Finding
 
@@ -62,42 +36,103 @@ __all__ = [
     "is_pass",
 ]
 
+#: Findings about accesses that take registers.
+_ASK_FOR_REGISTERS = frozenset({"IRL203", "IRL301"})
+
+
+def of_registers(symptom: Symptom) -> Iterator[Change]:
+    """Yield what asks for the registers: the kernel's slow accesses; then warps and tiles.
+
+    An access in narrow pieces, or one that is not pipelined, takes registers for addresses and
+    values. More warps, and smaller tiles, leave each thread fewer elements of every tensor: they
+    prove what ``register_holders`` finds. A limit of the configuration is lifted first. Fewer warps
+    leave each thread more registers, for tensors that no more warps divide. Where registers limit
+    the occupancy (IRL102), a limit of as many as would admit another CTA changes the cause itself.
+    """
+    if symptom.finding.code != "IRL102":
+        yield from more_registers(symptom)
+    tried = set[str]()
+    for others in _slow_accesses(symptom.others):
+        one = _together(others)
+        for change in _MAKERS[one.code](replace(symptom, finding=one)):
+            if change.settings or change.ttir in tried:  # another GPU is no experiment on this one
+                continue
+            tried.add(change.ttir)
+            places = " and ".join(str(each.source) for each in others if each.source)
+            blamed = f"{one.code} at {places}" if places else one.code
+            yield replace(
+                change,
+                words=f"{change.words}, against {blamed}",
+                cause=f"{blamed}: {one.message}",
+            )
+    steps = symptom.occupancy.next_step if symptom.occupancy is not None else []
+    step = next((each for each in steps if each.resource == "registers"), None)
+    if symptom.finding.code == "IRL102" and step and symptom.registers and not symptom.is_amd:
+        most = symptom.registers + step.change
+        yield Change(f"maxnreg={most} in place of {symptom.registers}", {"maxnreg": str(most)})
+    for change in (*more_warps(symptom), *launches.smaller_tiles(symptom), *fewer_warps(symptom)):
+        yield replace(change, is_cause=False)
+
+
+def _slow_accesses(findings: Sequence[Finding]) -> Iterator[list[Finding]]:
+    """Yield each finding that may take registers, then all of narrow accesses together."""
+    yield from ([each] for each in findings if each.code in _ASK_FOR_REGISTERS)
+    narrow = [
+        each for each in findings
+        if each.code == "IRL301" and each.blame is not None and each.blame.kind == "alignment"
+    ]  # fmt: skip
+    if len(narrow) > 1:
+        yield narrow
+
+
+def _together(findings: Sequence[Finding]) -> Finding:
+    """Return one finding that blames the arguments of all."""
+    first = findings[0]
+    if first.blame is None or len(findings) == 1:
+        return first
+    blames = [each.blame for each in findings if each.blame is not None]
+    names = list(dict.fromkeys(name for each in blames for name in each.arguments))
+    blame = replace(first.blame, arguments=names)
+    message = "; ".join(each.message for each in findings)
+    return replace(first, message=message, blame=blame)
+
+
 _MAKERS: Mapping[str, Maker] = {
-    "IRL101": of_refusal,
+    "IRL101": launches.of_refusal,
     "IRL102": of_registers,
-    "IRL103": of_shared_memory,
+    "IRL103": launches.of_shared_memory,
     "IRL104": of_registers,
     "IRL105": of_registers,
     "IRL106": of_registers,
-    "IRL107": smaller_tiles,
-    "IRL201": of_shallow_loop,
-    "IRL202": more_stages,
-    "IRL203": of_load,
-    "IRL204": stages_of_its_own,
-    "IRL205": of_one_kind_of_warp,
-    "IRL206": of_unused_stages,
-    "IRL301": of_narrow,
-    "IRL302": of_uncoalesced,
-    "IRL303": of_conflict,
-    "IRL304": of_outside,
-    "IRL305": of_redundant,
-    "IRL306": of_reread,
-    "IRL307": of_misaligned,
-    "IRL308": of_fence,
-    "IRL309": of_repeated,
+    "IRL107": launches.smaller_tiles,
+    "IRL201": loads.of_shallow_loop,
+    "IRL202": loads.more_stages,
+    "IRL203": loads.of_load,
+    "IRL204": loads.stages_of_its_own,
+    "IRL205": descriptors.of_one_kind_of_warp,
+    "IRL206": loads.of_unused_stages,
+    "IRL301": accesses.of_narrow,
+    "IRL302": accesses.of_uncoalesced,
+    "IRL303": accesses.of_conflict,
+    "IRL304": accesses.of_outside,
+    "IRL305": launches.of_redundant,
+    "IRL306": launches.of_reread,
+    "IRL307": accesses.of_misaligned,
+    "IRL308": accesses.of_fence,
+    "IRL309": accesses.of_repeated,
     "IRL310": more_warps,
-    "IRL311": of_pointers,
-    "IRL312": of_contended,
-    "IRL313": of_scattered,
-    "IRL314": stages_around,
-    "IRL401": of_dot,
-    "IRL402": of_padding,
+    "IRL311": descriptors.of_pointers,
+    "IRL312": launches.of_contended,
+    "IRL313": accesses.of_scattered,
+    "IRL314": loads.stages_around,
+    "IRL401": products.of_dot,
+    "IRL402": products.of_padding,
     "IRL403": enough_warps,
-    "IRL404": of_serialized,
-    "IRL405": of_converted,
-    "IRL406": of_promoted,
-    "IRL501": of_tail,
-    "IRL502": of_small_grid,
+    "IRL404": products.of_serialized,
+    "IRL405": products.of_converted,
+    "IRL406": products.of_promoted,
+    "IRL501": launches.of_tail,
+    "IRL502": launches.of_small_grid,
 }
 _LOADS: tuple[Deed, ...] = ("load", "load tile")
 _DEEDS: Mapping[str, tuple[Deed, ...]] = {

@@ -13,13 +13,17 @@ from irlens.analyze.counterfactuals.change import (
     fewer_warps,
     known_multiples,
     larger_tile,
+    lines_at,
     more_warps,
+    place_of,
+    stages_of,
 )
 from irlens.analyze.counterfactuals.products import summed_dimension
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation, access_edits, edits
 from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.types import Pointer, Tensor
+from irlens.model.source import SourceLocation
 
 #: Operations that findings about accesses are about.
 ACCESSES: tuple[Deed, ...] = ("load", "load tile", "store", "store tile")
@@ -126,7 +130,7 @@ def _as_few_beside(symptom: Symptom, access: Operation) -> Iterator[Change]:
     """
     module, few = symptom.module, max(1, _elements_of(_WIDEST, access))
     operations = {each.span.line: each for each in module.doing(*ACCESSES)}
-    hints, lines = [], set[int]()
+    hints, sources = [], list[SourceLocation | None]()
     for each in Addresses(module).accesses(divisors(module)):
         other = operations.get(each.line)
         address = producers(module, other)[0] if other is not None else None
@@ -135,9 +139,9 @@ def _as_few_beside(symptom: Symptom, access: Operation) -> Iterator[Change]:
             continue
         if each.width(_MOST_THREADS, masked=False) > few * each.element_bytes:
             hints.append((address, edits.contiguity(address, few, dimension)))
-            lines |= {each.source.line} if each.source is not None else set()
+            sources.append(each.source)
     if hints:
-        at_lines = f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, sorted(lines)))}"
+        at_lines = lines_at(sources)
         yield Change(
             f"no more than {few} neighbours known to be contiguous at {at_lines}",
             ttir=edits.with_hints(module, hints),
@@ -169,12 +173,9 @@ def _side_by_side(symptom: Symptom, access: Operation) -> Iterator[Change]:
     for operation, number, value in _constant_operands(module, access, "multiply"):
         if value > 1:
             text = edits.with_operand(module, operation, number, 1)
-            yield Change(f"a step of 1 element in place of {value:,}{_at(operation)}", ttir=text)
-
-
-def _at(operation: Operation) -> str:
-    line = user_line(operation)
-    return f" at line {line.line}" if line is not None else ""
+            yield Change(
+                f"a step of 1 element in place of {value:,}{place_of(operation)}", ttir=text
+            )
 
 
 def _constant_operands(
@@ -210,7 +211,7 @@ def of_misaligned(symptom: Symptom) -> Iterator[Change]:
         if value % step:
             aligned = -(-value // step) * step if role == "stride" else 0
             text = edits.with_operand(module, operation, number, aligned)
-            yield Change(f"{aligned:,} in place of {value:,}{_at(operation)}", ttir=text)
+            yield Change(f"{aligned:,} in place of {value:,}{place_of(operation)}", ttir=text)
 
 
 def of_repeated(symptom: Symptom) -> Iterator[Change]:
@@ -226,7 +227,7 @@ def of_repeated(symptom: Symptom) -> Iterator[Change]:
     elif access is not None:
         for operation, number, value in _constant_operands(symptom.module, access, *_DIVISIONS):
             text = edits.with_operand(symptom.module, operation, number, 1)
-            yield Change(f"1 in place of the divisor {value:,}{_at(operation)}", ttir=text)
+            yield Change(f"1 in place of the divisor {value:,}{place_of(operation)}", ttir=text)
 
 
 def of_fence(symptom: Symptom) -> Iterator[Change]:
@@ -256,8 +257,7 @@ def of_conflict(symptom: Symptom) -> Iterator[Change]:
     module, access = symptom.module, symptom.operation(*ACCESSES, "transpose", "multiply matrices")
     loop = symptom.enclosing(access, "for")
     if loop is not None and module.stage == "ttir":
-        text = edits.with_stages(module, loop, 1)
-        yield Change("num_stages=1 on the loop, which needs no buffer", ttir=text)
+        yield stages_of(module, loop, 1, ", which needs no buffer")
 
 
 def along_k(symptom: Symptom, load: Operation | None) -> Iterator[Change]:

@@ -1,13 +1,13 @@
 """A change of a compilation, what it is made of, and the parts that all makers share."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
 
 from irlens import gpus
 from irlens.analyze.mlir_loops import user_line
-from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir import Module, Operation, edits
 from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.types import Tensor
 from irlens.model.config import Config
@@ -40,6 +40,23 @@ class Change(msgspec.Struct, frozen=True):
     cause: str = ""
     at: SourceLocation | None = None
     grows: int | None = None
+
+
+def setting(name: str, value: int, *, is_cause: bool = True, grows: int | None = None) -> Change:
+    """Return the change of one option, worded as on the command line."""
+    return Change(f"{name}={value}", {name: str(value)}, is_cause=is_cause, grows=grows)
+
+
+def stages_of(
+    module: Module, loop: Operation, stages: int, where: str = "", *, is_cause: bool = True
+) -> Change:
+    """Return the change of the stages that a loop has of its own.
+
+    Args:
+        where: What to say after "on the loop".
+    """
+    text = edits.with_stages(module, loop, stages)
+    return Change(f"num_stages={stages} on the loop{where}", ttir=text, is_cause=is_cause)
 
 
 class Symptom(msgspec.Struct, frozen=True):
@@ -108,7 +125,7 @@ def more_warps(symptom: Symptom) -> Iterator[Change]:
     warps = symptom.config.num_warps
     while warps is not None and 0 < warps < MOST_WARPS:
         warps *= 2
-        yield Change(f"num_warps={warps}", {"num_warps": str(warps)})
+        yield setting("num_warps", warps)
 
 
 def fewer_warps(symptom: Symptom) -> Iterator[Change]:
@@ -116,14 +133,14 @@ def fewer_warps(symptom: Symptom) -> Iterator[Change]:
     warps = symptom.config.num_warps or 1
     while warps > 1:
         warps //= 2
-        yield Change(f"num_warps={warps}", {"num_warps": str(warps)})
+        yield setting("num_warps", warps)
 
 
 def enough_warps(symptom: Symptom) -> Iterator[Change]:
     """Yield the number of warps that would do."""
     warps = symptom.blame.suffices
     if warps is not None and warps != symptom.config.num_warps:
-        yield Change(f"num_warps={warps}", {"num_warps": str(warps)})
+        yield setting("num_warps", warps)
 
 
 def larger_tile(
@@ -153,9 +170,25 @@ def larger_tile(
     least = max(1, (times - 1).bit_length())
     for doubling in range(least, least + (1 if times > 1 else _MOST_DOUBLINGS)):
         for name, value in sizes.items():  # a dimension that is twice as long first, whichever
-            larger = value << doubling
-            words, alone = f"{name}={larger}", values.count(value) == 1
-            yield Change(words, {name: str(larger)}, is_cause=alone, grows=blamed)
+            alone = values.count(value) == 1
+            yield setting(name, value << doubling, is_cause=alone, grows=blamed)
+
+
+def place_of(operation: Operation) -> str:
+    """Return " at line 7"; empty where the line is unknown."""
+    line = user_line(operation)
+    return f" at line {line.line}" if line is not None else ""
+
+
+def lines_of(operations: Iterable[Operation]) -> str:
+    """Return the lines of Python of some operations, "lines 3, 7"; empty where none is known."""
+    return lines_at(map(user_line, operations))
+
+
+def lines_at(sources: Iterable[SourceLocation | None]) -> str:
+    """Return the same of locations."""
+    lines = sorted({at.line for at in sources if at is not None})
+    return f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}" if lines else ""
 
 
 def known_multiples(names: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from irlens.analyze.address_slice import computed_from
-from irlens.analyze.counterfactuals.change import Change, Symptom, enough_warps
+from irlens.analyze.counterfactuals.change import Change, Symptom, enough_warps, setting
 from irlens.analyze.counterfactuals.products import summed_dimension
 from irlens.isa import mlir
 from irlens.isa.mlir import Module, Operation, edits
@@ -41,7 +41,7 @@ def of_one_kind_of_warp(symptom: Symptom) -> Iterator[Change]:
     elif kind == "warps":
         yield from enough_warps(symptom)
     elif kind == "stages":
-        yield Change(f"num_stages={_STAGES}", {"num_stages": str(_STAGES)})
+        yield setting("num_stages", _STAGES)
     elif kind == "target":
         for target in ("sm_90", "sm_100"):
             yield Change(f"compiled for {target}", {"target": target})

@@ -5,8 +5,16 @@ from itertools import islice
 
 import msgspec
 
-from irlens.analyze.counterfactuals.change import Change, Symptom, fewer_warps, more_warps
-from irlens.analyze.mlir_loops import inside, user_line
+from irlens.analyze.counterfactuals.change import (
+    Change,
+    Symptom,
+    fewer_warps,
+    lines_of,
+    more_warps,
+    setting,
+    stages_of,
+)
+from irlens.analyze.mlir_loops import inside
 from irlens.isa.mlir import Module, Operation, access_edits, edits
 from irlens.isa.mlir.operations import NUM_STAGES
 
@@ -46,13 +54,11 @@ def of_shared_memory(symptom: Symptom) -> Iterator[Change]:
     loops = [each for each in module.doing("for") if NUM_STAGES in each.attributes]
     own = max((each.integer(NUM_STAGES) or 1 for each in loops), default=None)
     for stages in range((own or symptom.config.num_stages or 1) - 1, 0, -1):
-        words = f"num_stages={stages}"
         if own is None:
-            yield Change(words, {"num_stages": str(stages)})
+            yield setting("num_stages", stages)
         else:
             deepest = next(each for each in loops if each.integer(NUM_STAGES) == own)
-            text = edits.with_stages(module, deepest, stages)
-            yield Change(f"{words} on the loop with {own}", ttir=text)
+            yield stages_of(module, deepest, stages, f" with {own}")
     yield from smaller_tiles(symptom)
 
 
@@ -60,7 +66,7 @@ def of_reread(symptom: Symptom) -> Iterator[Change]:
     """Yield an order of programs in which neighbours share operands, then larger tiles."""
     for name, value in symptom.config.constexprs.items():
         if value == 1 and not isinstance(value, bool) and "GROUP" in name.upper():
-            yield Change(f"{name}={_GROUP}", {name: str(_GROUP)})
+            yield setting(name, _GROUP)
     yield from _other_tiles(symptom, 2, 1)
 
 
@@ -109,11 +115,9 @@ def _kept(symptom: Symptom, load: Operation | None) -> Iterator[Change]:
     repeated, _ = repeated_loads(module, config.args, config.grid)
     groups = (each.operations for each in repeated if each.operations[0] == load.index)
     later = [module.operations[index] for index in next(groups, ())[1:]]
-    lines = sorted({at.line for each in later if (at := user_line(each)) is not None})
     if later and all(map(access_edits.can_be_kept, later)):
-        at_lines = f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"
         yield Change(
-            f"the loads at {at_lines} left out, as if registers held their values",
+            f"the loads at {lines_of(later)} left out, as if registers held their values",
             ttir=access_edits.with_kept(module, later),
         )
 

@@ -15,6 +15,10 @@ from irlens.analyze.counterfactuals.change import (
     fewer_warps,
     known_multiples,
     larger_tile,
+    lines_of,
+    place_of,
+    setting,
+    stages_of,
 )
 from irlens.analyze.counterfactuals.products import of_right_operand
 from irlens.analyze.loops import ONLY
@@ -33,6 +37,7 @@ from irlens.isa.mlir.types import Pointer, Scalar, Tensor
 #: Stages to ask for where a loop has none.
 _STAGES = 3
 _MOST_THREADS = 1024
+_ITSELF = " itself (tl.range)"
 #: Bytes that a thread loads at a time at most.
 _WIDEST = 16
 #: Types of a descriptor's extents and strides, and of its flags.
@@ -68,8 +73,7 @@ def of_load(symptom: Symptom) -> Iterator[Change]:
             yield from larger_tile(symptom, load, _MOST_THREADS)
     elif reason == refusals.CHAINED and loop is not None:
         yield from _unchained(module, loop)
-        text = edits.with_stages(module, loop, _STAGES)
-        yield Change(f"num_stages={_STAGES} on the loop", ttir=text)
+        yield stages_of(module, loop, _STAGES)
     elif reason == refusals.CONDITIONAL and load is not None:
         yield from _unconditional(symptom, load)
     elif reason == refusals.TRANSPOSED:
@@ -107,8 +111,7 @@ def _of_loop(symptom: Symptom, loop: Operation) -> Iterator[Change]:
     else:
         asked = requested_stages(module, symptom.config.num_stages)(loop.location, ONLY) or 1
         more = max(asked + (reason == refusals.INDIRECT), _STAGES)
-        text = edits.with_stages(module, loop, more)
-        yield Change(f"num_stages={more} on the loop itself (tl.range)", ttir=text)
+        yield stages_of(module, loop, more, _ITSELF)
 
 
 def _carried_once(module: Module, loop: Operation) -> Iterator[Change]:
@@ -139,12 +142,7 @@ def _one_way(symptom: Symptom, loop: Operation | None) -> Iterator[Change]:
     ("operation scheduled before its operands").
     """
     module = symptom.module
-    body = (
-        [module.operations[each] for block in loop.blocks for each in block.operations]
-        if loop
-        else []
-    )
-    for branch in body:
+    for branch in module.own(loop) if loop is not None else ():
         at = user_line(branch)
         if branch.does == "if" and branch.results and at is not None:
             yield Change(
@@ -223,12 +221,11 @@ def _of_mask(module: Module, load: Operation | None) -> Iterator[Change]:
 def _loaded_divisible(module: Module, load: Operation | None) -> Iterator[Change]:
     """Yield the change that declares pointers and strides from memory multiples of 16."""
     loaded = loaded_parts(module, load) if load is not None else []
-    lines = sorted({at.line for each in loaded if (at := user_line(each)) is not None})
-    if load is None or not lines:
+    at_lines = lines_of(loaded)
+    if load is None or not at_lines:
         return
     pointers = [each for each in computed_from(module, load, 1) if each.does == "to pointer"]
     text = edits.with_divisible_results(module, [*loaded, *pointers])
-    at_lines = f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"
     yield Change(f"what is loaded at {at_lines} known to be multiples of 16", ttir=text)
 
 
@@ -263,8 +260,7 @@ def stages_around(symptom: Symptom) -> Iterator[Change]:
 
 def _with_stages(symptom: Symptom, loop: Operation | None) -> Iterator[Change]:
     if loop is not None:
-        text = edits.with_stages(symptom.module, loop, _STAGES)
-        yield Change(f"num_stages={_STAGES} on the loop itself (tl.range)", ttir=text)
+        yield stages_of(symptom.module, loop, _STAGES, _ITSELF)
 
 
 def more_stages(symptom: Symptom) -> Iterator[Change]:
@@ -275,9 +271,8 @@ def more_stages(symptom: Symptom) -> Iterator[Change]:
     if loop is not None:
         asked = requested_stages(module, symptom.config.num_stages)(loop.location, ONLY) or 1
         more = max(asked + 1, symptom.blame.suffices or 0)
-        text = edits.with_stages(module, loop, more)
         known = symptom.blame.suffices is not None  # else LLVM places waits
-        yield Change(f"num_stages={more} on the loop", ttir=text, is_cause=known)
+        yield stages_of(module, loop, more, is_cause=known)
 
 
 def _of_its_loads(symptom: Symptom, loop: Operation | None) -> Iterator[Change]:
@@ -296,8 +291,7 @@ def of_unused_stages(symptom: Symptom) -> Iterator[Change]:
     """Yield the most stages that a loop of so few iterations fills."""
     loop, stages = symptom.operation("for"), symptom.blame.suffices
     if loop is not None and stages is not None:
-        text = edits.with_stages(symptom.module, loop, stages)
-        yield Change(f"num_stages={stages} on the loop", ttir=text)
+        yield stages_of(symptom.module, loop, stages)
 
 
 def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
@@ -312,27 +306,23 @@ def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
             moved = inside(module, load, loop)
             if moved is not None:
                 text = edits.used_at_once(module, loop, moved, value)
-                at = user_line(load)
-                where = f" at line {at.line}" if at is not None else ""
-                yield Change(f"the load{where} in the iteration that uses it", ttir=text, at=at)
+                words = f"the load{place_of(load)} in the iteration that uses it"
+                yield Change(words, ttir=text, at=user_line(load))
     if symptom.blame.kind == "chained" and loop is not None:
         yield from (replace(each, cause="") for each in _unchained(module, loop))
     kind, stages = symptom.blame.kind, symptom.blame.suffices or 0
     if kind in ("kept", "buffered", "shallower") and loop is not None and stages > 1:
-        text = edits.with_stages(module, loop, stages)
-        words = f"num_stages={stages} on the loop, as deep as it is now"
-        yield Change(words, ttir=text, is_cause=False)
+        yield stages_of(module, loop, stages, ", as deep as it is now", is_cause=False)
     if kind != "exposed":
         return
     if symptom.is_amd and loop is not None:
         yield from _unchained(module, loop)
     for size in (16, 32):
-        name = "matrix_instr_nonkdim"
-        yield Change(f"{name}={size}", {name: str(size)}, is_cause=False)
+        yield setting("matrix_instr_nonkdim", size, is_cause=False)
     warps = symptom.config.num_warps or 4
     for other in (warps * 2, warps // 2):
         if other:
-            yield Change(f"num_warps={other}", {"num_warps": str(other)}, is_cause=False)
+            yield setting("num_warps", other, is_cause=False)
 
 
 def _unchained(module: Module, loop: Operation) -> Iterator[Change]:
@@ -343,8 +333,7 @@ def _unchained(module: Module, loop: Operation) -> Iterator[Change]:
     chain = load_chain(module, loop)
     if chain is None or not all(map(access_edits.can_be_kept, chain.sources)):
         return
-    lines = sorted({at.line for each in chain.sources if (at := user_line(each)) is not None})
-    at_lines = f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"
+    at_lines = lines_of(chain.sources)
     text = access_edits.with_kept(module, chain.sources)
     at = user_line(chain.last)
     yield Change(

@@ -49,6 +49,10 @@ class Module(Attributed, frozen=True, kw_only=True, dict=True, gc=True):
         """Return everything nested in an operation, at any depth."""
         return self.operations[operation.index + 1 : operation.end]
 
+    def own(self, operation: Operation) -> list[Operation]:
+        """Return what stands directly in an operation's blocks, in their order."""
+        return [self.operations[n] for block in operation.blocks for n in block.operations]
+
     def named(self, *names: str) -> Iterator[Operation]:
         """Yield the operations that have one of these names."""
         return iter(_in_order([self._by_name.get(name, ()) for name in set(names)]))
