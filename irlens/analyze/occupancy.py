@@ -11,6 +11,7 @@ for registers, what LLVM prints for AMD as ``; Occupancy:``.
 
 from collections.abc import Callable
 from math import prod
+from typing import NamedTuple, get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -85,7 +86,7 @@ def compute(gpu: Gpu, usage: Usage, *, grid_ctas: int | None = None) -> Occupanc
 def fit(gpu: Gpu, usage: Usage, grid_ctas: int | None = None) -> Occupancy:
     """Return the theoretical occupancy of a kernel, without next steps and curves.
 
-    Shared memory is limited by the largest carve-out; ``gpu.with_shared_per_sm`` sets another.
+    Shared memory is limited by the largest carve-out.
 
     Args:
         gpu: Where it runs; waves are known only if the product is.
@@ -141,7 +142,8 @@ def _by_registers(arch: Arch, usage: Usage) -> int | None:
     largest = _registers_per_warp(arch, usage) * _round_up(warps, arch.partitions)
     if usage.registers > arch.register_allocation_max or largest > arch.registers_per_block:
         return 0
-    return _blocks_by_registers(arch, usage, warps)
+    served = warps_by_registers(arch, usage)
+    return None if served is None else served * arch.partitions // warps
 
 
 def _by_shared(arch: Arch, usage: Usage) -> int | None:
@@ -199,13 +201,7 @@ def refusals(arch: Arch, usage: Usage) -> list[Refusal]:
 
 def present(allowed: OccupancyLimits) -> list[tuple[LimitName, int]]:
     """Return the limits that apply, by the names of their resources."""
-    everything: list[tuple[LimitName, int | None]] = [
-        ("warps", allowed.warps),
-        ("blocks", allowed.blocks),
-        ("registers", allowed.registers),
-        ("shared_memory", allowed.shared_memory),
-        ("barriers", allowed.barriers),
-    ]
+    everything = ((name, getattr(allowed, name)) for name in get_args(LimitName))
     return [(name, limit) for name, limit in everything if limit is not None]
 
 
@@ -234,62 +230,30 @@ def _barriers(arch: Arch, usage: Usage) -> int:
     return usage.barriers
 
 
-def _blocks_by_registers(arch: Arch, usage: Usage, warps: int) -> int | None:
-    served = warps_by_registers(arch, usage)
-    return None if served is None else served * arch.partitions // warps
-
-
 def next_steps(arch: Arch, usage: Usage, blocks: int) -> list[NextStep]:
     """Return, for each resource, the smallest reduction that alone admits more CTAs.
 
     Warps are not among them: a kernel compiled for fewer warps is another kernel, with other
     registers and other shared memory.
     """
-    # Resource, unit of the change, current amount, least possible amount, and the kernel with
-    # another amount.
-    levers: list[tuple[LimitName, str, int, int, Callable[[int], Usage]]] = [
-        *((name, *_lever(usage, name)) for name in CURVES),
-        (
-            "barriers",
-            "barriers/CTA",
-            usage.barriers,
-            0,
-            lambda amount: replace(usage, barriers=amount),
-        ),
-    ]
-    steps = []
-    for resource, unit, amount, least, changed in levers:
-        resident = _resident(arch, usage, resource, changed)
-
-        def admits_more(amount: int, resident: Callable[[int], int] = resident) -> bool:
-            return resident(amount) > blocks
-
-        enough = _largest(least, amount - 1, admits_more)
-        if enough is not None:
-            after = changed(enough)
-            more = resident(enough)
-            steps.append(
-                NextStep(
-                    resource=resource,
-                    change=enough - amount,
-                    unit=unit,
-                    blocks_per_sm=more,
-                    theoretical=theoretical(arch, after, more),
-                )
-            )
-    return steps
+    steps = (_next_step(arch, usage, blocks, name) for name in _LEVERS)
+    return [step for step in steps if step is not None]
 
 
-def _lever(usage: Usage, name: CurveName) -> tuple[str, int, int, Callable[[int], Usage]]:
-    """Return a resource's unit, its amount, the least amount, and how to set another one."""
-    if name == "registers":
-        return (
-            "registers/thread",
-            usage.registers,
-            1,
-            lambda amount: replace(usage, registers=amount),
-        )
-    return ("bytes/CTA", usage.shared_bytes, 0, lambda amount: replace(usage, shared_bytes=amount))
+def _next_step(arch: Arch, usage: Usage, blocks: int, name: LimitName) -> NextStep | None:
+    lever = _LEVERS[name]
+    amount, resident = getattr(usage, lever.field), _resident(arch, usage, name)
+    enough = _largest(lever.least, amount - 1, lambda amount: resident(amount) > blocks)
+    if enough is None:
+        return None
+    more = resident(enough)
+    return NextStep(
+        resource=name,
+        change=enough - amount,
+        unit=lever.unit,
+        blocks_per_sm=more,
+        theoretical=theoretical(arch, usage, more),
+    )
 
 
 def all_curves(arch: Arch, usage: Usage) -> list[OccupancyCurve]:
@@ -299,32 +263,29 @@ def all_curves(arch: Arch, usage: Usage) -> list[OccupancyCurve]:
 
 def curve(arch: Arch, usage: Usage, name: CurveName) -> OccupancyCurve:
     """Return the CTAs per SM for every amount of a resource that a CTA may have."""
-    unit, at, least, changed = _lever(usage, name)
+    lever = _LEVERS[name]
+    at, resident = getattr(usage, lever.field), _resident(arch, usage, name)
     most = {"registers": arch.registers_per_thread, "shared_memory": arch.shared_per_block_optin}
     last = max(most[name], at)
-
-    resident = _resident(arch, usage, name, changed)
-    start = min(least, at)
+    start = min(lever.least, at)
     steps = [(start, resident(start))]
     # What is left of the range always has fewer CTAs at its end than at its start.
     while resident(last) < steps[-1][1]:
         after = _first_below(steps[-1], last, resident)
         steps.append((after, resident(after)))
-    return OccupancyCurve(resource=name, unit=unit, at=at, steps=steps, last=last)
+    return OccupancyCurve(resource=name, unit=lever.unit, at=at, steps=steps, last=last)
 
 
-def _resident(
-    arch: Arch, usage: Usage, name: LimitName, changed: Callable[[int], Usage]
-) -> Callable[[int], int]:
+def _resident(arch: Arch, usage: Usage, name: LimitName) -> Callable[[int], int]:
     """Return the function from an amount of one resource to the CTAs per SM.
 
     Each limit follows from its own resource, so the others are computed once.
     """
     others = [limit for each, limit in present(limits(arch, usage)) if each != name]
-    own = _LIMITS[name]
+    lever = _LEVERS[name]
 
     def resident(amount: int) -> int:
-        limit = own(arch, changed(amount))
+        limit = lever.limit(arch, replace(usage, **{lever.field: amount}))
         return min(others) if limit is None else min(limit, *others)
 
     return resident
@@ -352,10 +313,19 @@ def _largest(low: int, high: int, holds: Callable[[int], bool]) -> int | None:
     return low
 
 
-_LIMITS: dict[LimitName, Callable[[Arch, Usage], int | None]] = {
-    "registers": _by_registers,
-    "shared_memory": _by_shared,
-    "barriers": _by_barriers,
+class _Lever(NamedTuple):
+    """What a kernel can have less of: a field of ``Usage``, and the CTAs per SM that it allows."""
+
+    field: str
+    unit: str
+    least: int
+    limit: Callable[[Arch, Usage], int | None]
+
+
+_LEVERS: dict[LimitName, _Lever] = {
+    "registers": _Lever("registers", "registers/thread", 1, _by_registers),
+    "shared_memory": _Lever("shared_bytes", "bytes/CTA", 0, _by_shared),
+    "barriers": _Lever("barriers", "barriers/CTA", 0, _by_barriers),
 }
 
 

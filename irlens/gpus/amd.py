@@ -6,8 +6,7 @@ processor mode, Triton's default; ``Gpu.in_cu_mode`` gives the other.
 """
 
 from functools import partial
-
-from msgspec.structs import replace
+from typing import Any
 
 from irlens.gpus.gpu import Arch, ScalarFile
 
@@ -55,16 +54,44 @@ _SCALAR_SOURCE = {
     "scalar_registers": _ISA_INFO + "getTotalNumSGPRs, getSGPRAllocGranule and TRAP_NUM_SGPRS"
 }
 
-_row = partial(
-    Arch,
-    vendor="amd",
-    blocks_per_sm=None,
-    threads_per_block=1024,
-    partitions=4,
-    single_warp_barrier=False,
-    shared_reserved_per_block=0,
-    grid_threads=(1 << 32) - 1,
-)
+
+def _row(
+    name: str,
+    family: str,
+    *,
+    registers: int,
+    registers_of_lane: int,
+    shared: int,
+    shared_of_group: int,
+    **traits: Any,
+) -> Arch:
+    """Return a row.
+
+    Args:
+        registers: Vector registers of all lanes that a CU or WGP has, and a workgroup may have.
+        registers_of_lane: Those that a lane may have, and address.
+        shared: Bytes of LDS of a CU or WGP; ``shared_of_group``: of a workgroup.
+    """
+    return Arch(
+        name=name,
+        family=family,
+        vendor="amd",
+        blocks_per_sm=None,
+        threads_per_block=1024,
+        partitions=4,
+        registers_per_sm=registers,
+        registers_per_block=registers,
+        registers_per_thread=registers_of_lane,
+        register_allocation_max=registers_of_lane,
+        shared_per_sm=shared,
+        shared_per_block=shared_of_group,
+        shared_per_block_optin=shared_of_group,
+        single_warp_barrier=False,
+        shared_reserved_per_block=0,
+        grid_threads=(1 << 32) - 1,
+        **traits,
+    )
+
 
 # Vector registers per lane and SIMD (512: architectural and accumulation registers share one
 # file from gfx90a on), times 64 lanes and 4 SIMDs.
@@ -74,6 +101,9 @@ _cdna = partial(
     units_per_sm=1,
     warp_size=64,
     scalar_registers=ScalarFile(per_partition=800, unit=16, reserved=16),
+    shared=64 * KIB,
+    shared_of_group=64 * KIB,
+    shared_unit=512,
     barriers_per_sm=16,
     shared_banks=32,
     sources=_SOURCES | _SCALAR_SOURCE | _LINE_SOURCE | _BANK_SOURCE,
@@ -81,48 +111,10 @@ _cdna = partial(
 _unified = partial(
     _cdna,
     warps_per_sm=4 * 8,
-    registers_per_sm=512 * 64 * 4,
-    registers_per_block=512 * 64 * 4,
-    registers_per_thread=512,
-    register_allocation_max=512,
+    registers=512 * 64 * 4,
+    registers_of_lane=512,
     register_unit=8 * 64,
     register_granule=8,
-)
-_lds_64k = partial(
-    _unified,
-    shared_per_sm=64 * KIB,
-    shared_per_block=64 * KIB,
-    shared_per_block_optin=64 * KIB,
-    shared_unit=512,
-)
-
-GFX908 = _cdna(
-    name="gfx908",
-    family="CDNA",
-    warps_per_sm=4 * 10,
-    registers_per_sm=256 * 64 * 4,  # AGPRs are a second file of the same size
-    registers_per_block=256 * 64 * 4,
-    registers_per_thread=256,
-    register_allocation_max=256,
-    register_unit=4 * 64,
-    register_granule=4,
-    shared_per_sm=64 * KIB,
-    shared_per_block=64 * KIB,
-    shared_per_block_optin=64 * KIB,
-    shared_unit=512,
-    memory_granule=64,
-)
-GFX90A = _lds_64k(name="gfx90a", family="CDNA 2", memory_granule=64)
-GFX942 = _lds_64k(name="gfx942", family="CDNA 3", memory_granule=128)
-GFX950 = _unified(
-    name="gfx950",
-    family="CDNA 4",
-    shared_per_sm=160 * KIB,
-    shared_per_block=160 * KIB,
-    shared_per_block_optin=160 * KIB,
-    shared_unit=1280,
-    shared_banks=64,
-    memory_granule=128,
 )
 
 _RDNA_SOURCES = (
@@ -141,41 +133,23 @@ _rdna = partial(
     units_per_sm=2,
     warp_size=32,
     warps_per_sm=4 * 16,
-    registers_per_thread=256,
-    register_allocation_max=256,
+    registers_of_lane=256,
     register_granule=8,
     scalar_registers=None,
-    shared_per_sm=128 * KIB,
-    shared_per_block=64 * KIB,
-    shared_per_block_optin=64 * KIB,
+    shared=128 * KIB,
+    shared_of_group=64 * KIB,
     shared_unit=KIB,  # though the kernel descriptor counts in 512 bytes
     barriers_per_sm=32,
     memory_granule=128,
     shared_banks=32,
     sources=_RDNA_SOURCES,
 )
-_rdna_large_file = partial(
-    _rdna,
-    registers_per_sm=1536 * 32 * 4,
-    registers_per_block=1536 * 32 * 4,
-    register_unit=24 * 32,
-)
-_rdna_small_file = partial(
-    _rdna,
-    registers_per_sm=1024 * 32 * 4,
-    registers_per_block=1024 * 32 * 4,
-    register_unit=16 * 32,
-)
-
-GFX1100 = _rdna_large_file(name="gfx1100", family="RDNA 3")
-GFX1101 = _rdna_large_file(name="gfx1101", family="RDNA 3")
-GFX1102 = _rdna_small_file(name="gfx1102", family="RDNA 3")
-GFX1150 = _rdna_small_file(name="gfx1150", family="RDNA 3.5")
-GFX1151 = _rdna_large_file(name="gfx1151", family="RDNA 3.5")
+_large_file = partial(_rdna, registers=1536 * 32 * 4, register_unit=24 * 32)
+_small_file = partial(_rdna, registers=1024 * 32 * 4, register_unit=16 * 32)
 # The cache line of RDNA 4 is not confirmed: the driver reads it from a table of the GPU's. Nor is
 # the number of banks: LLVM says 32 of all, gfx950 included.
-GFX1200 = _rdna_large_file(
-    name="gfx1200",
+_rdna4 = partial(
+    _large_file,
     family="RDNA 4",
     memory_granule=None,
     shared_banks=None,
@@ -183,46 +157,57 @@ GFX1200 = _rdna_large_file(
         name: s for name, s in _RDNA_SOURCES.items() if name not in _LINE_SOURCE | _BANK_SOURCE
     },
 )
-GFX1201 = replace(GFX1200, name="gfx1201")
-
-GFX1250 = _row(
-    name="gfx1250",
-    family="CDNA 5",
-    multiprocessor="CU",
-    units_per_sm=1,
-    warp_size=32,
-    warps_per_sm=4 * 16,
-    registers_per_sm=1024 * 32 * 4,
-    registers_per_block=1024 * 32 * 4,
-    registers_per_thread=1024,
-    register_allocation_max=1024,
-    register_unit=16 * 32,
-    register_granule=16,
-    scalar_registers=None,
-    shared_per_sm=320 * KIB,
-    shared_per_block=320 * KIB,
-    shared_per_block_optin=320 * KIB,
-    shared_unit=2 * KIB,  # LLVM said 1 KiB until November 2025 (pull request 167614)
-    barriers_per_sm=16,
-    # The documentation of ROCm does not have it yet.
-    sources=_SOURCES
-    | {
-        "registers_per_sm": _ISA_INFO + "getTotalNumVGPRs per lane and SIMD",
-        "shared_per_sm": _ISA_INFO + "getLocalMemorySize",
-    },
-)
 
 ARCHS: tuple[Arch, ...] = (
-    GFX908,
-    GFX90A,
-    GFX942,
-    GFX950,
-    GFX1100,
-    GFX1101,
-    GFX1102,
-    GFX1150,
-    GFX1151,
-    GFX1200,
-    GFX1201,
-    GFX1250,
+    _cdna(
+        "gfx908",
+        "CDNA",
+        warps_per_sm=4 * 10,
+        registers=256 * 64 * 4,  # AGPRs are a second file of the same size
+        registers_of_lane=256,
+        register_unit=4 * 64,
+        register_granule=4,
+        memory_granule=64,
+    ),
+    _unified("gfx90a", "CDNA 2", memory_granule=64),
+    _unified("gfx942", "CDNA 3", memory_granule=128),
+    _unified(
+        "gfx950",
+        "CDNA 4",
+        shared=160 * KIB,
+        shared_of_group=160 * KIB,
+        shared_unit=1280,
+        shared_banks=64,
+        memory_granule=128,
+    ),
+    _large_file("gfx1100", "RDNA 3"),
+    _large_file("gfx1101", "RDNA 3"),
+    _small_file("gfx1102", "RDNA 3"),
+    _small_file("gfx1150", "RDNA 3.5"),
+    _large_file("gfx1151", "RDNA 3.5"),
+    _rdna4("gfx1200"),
+    _rdna4("gfx1201"),
+    _row(
+        "gfx1250",
+        "CDNA 5",
+        multiprocessor="CU",
+        units_per_sm=1,
+        warp_size=32,
+        warps_per_sm=4 * 16,
+        registers=1024 * 32 * 4,
+        registers_of_lane=1024,
+        register_unit=16 * 32,
+        register_granule=16,
+        scalar_registers=None,
+        shared=320 * KIB,
+        shared_of_group=320 * KIB,
+        shared_unit=2 * KIB,  # LLVM said 1 KiB until November 2025 (pull request 167614)
+        barriers_per_sm=16,
+        # The documentation of ROCm does not have it yet.
+        sources=_SOURCES
+        | {
+            "registers_per_sm": _ISA_INFO + "getTotalNumVGPRs per lane and SIMD",
+            "shared_per_sm": _ISA_INFO + "getLocalMemorySize",
+        },
+    ),
 )

@@ -301,22 +301,6 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
             product=self.product.name if self.product else None,
         )
 
-    def with_shared_per_sm(self, size: int) -> Self:
-        """Return the GPU with another carve-out, ``size`` bytes of shared memory per SM.
-
-        A driver may configure less than the largest carve-out for a launch; Nsight Compute's
-        ``launch__occupancy_limit_shared_mem`` refers to the configured one
-        (``launch__shared_mem_config_size``).
-        """
-        largest_block = size - self.arch.shared_reserved_per_block
-        arch = replace(
-            self.arch,
-            shared_per_sm=size,
-            shared_per_block=min(self.arch.shared_per_block, largest_block),
-            shared_per_block_optin=min(self.arch.shared_per_block_optin, largest_block),
-        )
-        return replace(self, arch=arch)
-
     def in_cu_mode(self) -> Self:
         """Return the GPU as seen by a kernel built with ``wgp_cu_mode="cu"``.
 

@@ -7,8 +7,7 @@ carries and the tests compare with.
 """
 
 from functools import partial
-
-from msgspec.structs import replace
+from typing import Any
 
 from irlens.gpus.gpu import Arch
 
@@ -47,28 +46,46 @@ _TENSOR_MEMORY_SOURCE = {
 }
 _BARRIER_SOURCE = {"barriers_per_sm": _HEADER + "cudaOccMaxBlocksPerSMBlockBarrierLimit"}
 
-_row = partial(
-    Arch,
-    vendor="nvidia",
-    multiprocessor="SM",
-    units_per_sm=1,
-    warp_size=32,
-    threads_per_block=1024,
-    partitions=4,
-    registers_per_sm=64 * KIB,
-    registers_per_block=64 * KIB,
-    registers_per_thread=255,
-    # A launch may ask for 256, the largest multiple of the unit, though the last register
-    # reads as zero and no instruction can name another.
-    register_allocation_max=256,
-    register_unit=256,
-    scalar_registers=None,
-    shared_per_block=48 * KIB,
-    single_warp_barrier=True,
-    memory_granule=32,
-    shared_banks=32,
-    grid_blocks=((1 << 31) - 1, 65_535, 65_535),
-)
+
+def _row(
+    name: str, family: str, warps: int, blocks: int, shared: int, shared_of_cta: int, **traits: Any
+) -> Arch:
+    """Return a row.
+
+    Args:
+        warps: Warps that an SM holds at most; ``blocks``: CTAs.
+        shared: KiB of shared memory of an SM; ``shared_of_cta``: of a CTA that opts in.
+    """
+    return Arch(
+        name=name,
+        family=family,
+        vendor="nvidia",
+        multiprocessor="SM",
+        units_per_sm=1,
+        warp_size=32,
+        warps_per_sm=warps,
+        blocks_per_sm=blocks,
+        threads_per_block=1024,
+        partitions=4,
+        registers_per_sm=64 * KIB,
+        registers_per_block=64 * KIB,
+        registers_per_thread=255,
+        # A launch may ask for 256, the largest multiple of the unit, though the last register
+        # reads as zero and no instruction can name another.
+        register_allocation_max=256,
+        register_unit=256,
+        scalar_registers=None,
+        shared_per_sm=shared * KIB,
+        shared_per_block=48 * KIB,
+        shared_per_block_optin=shared_of_cta * KIB,
+        single_warp_barrier=True,
+        memory_granule=32,
+        shared_banks=32,
+        grid_blocks=((1 << 31) - 1, 65_535, 65_535),
+        **traits,
+    )
+
+
 _volta = partial(
     _row,
     shared_unit=256,
@@ -89,118 +106,35 @@ _hopper = partial(
     shared_reserved_per_block=KIB,
     sources=_SOURCES | _BARRIER_SOURCE,
 )
-
-SM_70 = _volta(
-    name="sm_70",
-    family="Volta",
-    warps_per_sm=64,
-    blocks_per_sm=32,
-    shared_per_sm=96 * KIB,
-    shared_per_block_optin=96 * KIB,
-)
-SM_75 = _volta(
-    name="sm_75",
-    family="Turing",
-    warps_per_sm=32,
-    blocks_per_sm=16,
-    shared_per_sm=64 * KIB,
-    shared_per_block_optin=64 * KIB,
-)
-SM_80 = _ampere(
-    name="sm_80",
-    family="Ampere",
-    warps_per_sm=64,
-    blocks_per_sm=32,
-    shared_per_sm=164 * KIB,
-    shared_per_block_optin=163 * KIB,
-)
-SM_86 = _ampere(
-    name="sm_86",
-    family="Ampere",
-    warps_per_sm=48,
-    blocks_per_sm=16,
-    shared_per_sm=100 * KIB,
-    shared_per_block_optin=99 * KIB,
-)
-SM_87 = _ampere(
-    name="sm_87",
-    family="Ampere",
-    warps_per_sm=48,
-    blocks_per_sm=16,
-    shared_per_sm=164 * KIB,
-    shared_per_block_optin=163 * KIB,
-)
-# CCCL's arch_traits.h defines 8.8 as a copy of 8.6.
-SM_88 = replace(SM_86, name="sm_88")
-SM_89 = _ampere(
-    name="sm_89",
-    family="Ada Lovelace",
-    warps_per_sm=48,
-    blocks_per_sm=24,
-    shared_per_sm=100 * KIB,
-    shared_per_block_optin=99 * KIB,
-)
-SM_90 = _hopper(
-    name="sm_90",
-    family="Hopper",
-    warps_per_sm=64,
-    blocks_per_sm=32,
-    shared_per_sm=228 * KIB,
-    shared_per_block_optin=227 * KIB,
-    barriers_per_sm=64,  # measured too: on an H200 2 barriers leave 32 CTAs, 3 leave 21
-)
-SM_100 = _hopper(
-    name="sm_100",
-    family="Blackwell",
-    warps_per_sm=64,
-    blocks_per_sm=32,
-    shared_per_sm=228 * KIB,
-    shared_per_block_optin=227 * KIB,
+_sm_100 = partial(
+    _hopper,
     barriers_per_sm=64,
     tensor_memory_columns=512,
     sources=_SOURCES | _BARRIER_SOURCE | _TENSOR_MEMORY_SOURCE,
 )
-SM_103 = replace(SM_100, name="sm_103")
-SM_110 = _hopper(
-    name="sm_110",
-    family="Blackwell",
-    warps_per_sm=48,
-    blocks_per_sm=24,
-    shared_per_sm=228 * KIB,
-    shared_per_block_optin=227 * KIB,
-    barriers_per_sm=24,
-)
-# CUDA 13.0 renamed the architecture of Thor from sm_101 to sm_110 (its release notes). The sources
-# know it by the new name only.
-SM_101 = replace(SM_110, name="sm_101")
-SM_120 = _hopper(
-    name="sm_120",
-    family="Blackwell",
-    warps_per_sm=48,
-    blocks_per_sm=24,
-    shared_per_sm=100 * KIB,
-    shared_per_block_optin=99 * KIB,
-    barriers_per_sm=24,
-)
-SM_121 = replace(SM_120, name="sm_121")
 
 #: The first architecture that Triton supports (its README, 'Supported Hardware'). For older ones
 #: every version since 3.4 makes products of fused multiply-adds.
 OLDEST_SUPPORTED = 80
 
 ARCHS: tuple[Arch, ...] = (
-    SM_70,
-    SM_75,
-    SM_80,
-    SM_86,
-    SM_87,
-    SM_88,
-    SM_89,
-    SM_90,
-    SM_100,
-    SM_101,
-    SM_103,
-    SM_110,
-    SM_120,
-    SM_121,
+    # name, family, warps and CTAs of an SM, KiB of shared memory of an SM and of a CTA
+    _volta("sm_70", "Volta", 64, 32, 96, 96),
+    _volta("sm_75", "Turing", 32, 16, 64, 64),
+    _ampere("sm_80", "Ampere", 64, 32, 164, 163),
+    _ampere("sm_86", "Ampere", 48, 16, 100, 99),
+    _ampere("sm_87", "Ampere", 48, 16, 164, 163),
+    # CCCL's arch_traits.h defines 8.8 as a copy of 8.6.
+    _ampere("sm_88", "Ampere", 48, 16, 100, 99),
+    _ampere("sm_89", "Ada Lovelace", 48, 24, 100, 99),
+    # The barriers were measured too: on an H200 2 barriers leave 32 CTAs, 3 leave 21.
+    _hopper("sm_90", "Hopper", 64, 32, 228, 227, barriers_per_sm=64),
+    _sm_100("sm_100", "Blackwell", 64, 32, 228, 227),
+    # CUDA 13.0 renamed the architecture of Thor from sm_101 to sm_110 (its release notes). The
+    # sources know it by the new name only.
+    _hopper("sm_101", "Blackwell", 48, 24, 228, 227, barriers_per_sm=24),
+    _sm_100("sm_103", "Blackwell", 64, 32, 228, 227),
+    _hopper("sm_110", "Blackwell", 48, 24, 228, 227, barriers_per_sm=24),
+    _hopper("sm_120", "Blackwell", 48, 24, 100, 99, barriers_per_sm=24),
+    _hopper("sm_121", "Blackwell", 48, 24, 100, 99, barriers_per_sm=24),
 )

@@ -25,12 +25,7 @@ Unit: TypeAlias = Literal["tensor", "vector"]
 
 #: Types of elements by whose rate products of them run.
 _RATES_OF: dict[str, Dtype] = {
-    "fp64": "fp64",
-    "fp32": "fp32",
-    "tf32": "tf32",
-    "bf16": "bf16",
-    "fp16": "fp16",
-    "int8": "int8",
+    **{name: name for name in ("fp64", "fp32", "tf32", "bf16", "fp16", "int8")},
     "e2m1": "fp4",
 }
 

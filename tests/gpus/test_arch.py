@@ -129,14 +129,6 @@ def test_a_wrong_product_does_not_construct(change: dict[str, Any]) -> None:
         replace(product, **change)
 
 
-def test_a_new_carve_out_keeps_the_row_consistent() -> None:
-    h200 = arch.find("h200")
-    smaller = h200.with_shared_per_sm(102_400)
-    assert smaller.arch.shared_per_sm == 102_400
-    assert smaller.arch.shared_per_block_optin == 101_376
-    assert smaller.product == h200.product
-
-
 def test_grids_are_limited_as_the_vendors_say() -> None:
     """NVIDIA limits the CTAs of a dimension, HIP its threads, which lie along x."""
     nvidia, amd = (arch.by_arch(name).arch for name in ("sm_90", "gfx942"))
