@@ -67,11 +67,8 @@ def broken(module: Module, arguments: Mapping[str, Any], grid: tuple[int, int, i
         UnknownTrafficError: The launch cannot be evaluated: its addresses, masks or loops follow
             from data.
     """
-    launch, modules, data = (
-        Launch(arguments, grid),
-        (module, widened(module)),
-        data_operations(module),
-    )
+    launch, modules = Launch(arguments, grid), (module, widened(module))
+    data = data_operations(module)
     launch.check_grid()
     numbers = at_ends(grid)
     can_all = prod(grid) * (len(module.operations) - len(data)) <= _MOST_WORK
@@ -111,18 +108,14 @@ def _noting(
 
 def _digest_of(mask: Array, places: Array) -> bytes:
     """Return a digest of a mask and of the offsets that it lets through."""
-    return _digest(np.packbits(mask), np.where(mask, places, 0))
+    digest = hashlib.sha256(usedforsecurity=False)  # which processors have an instruction for
+    for each in (np.packbits(mask), np.where(mask, places, 0)):
+        digest.update(np.ascontiguousarray(each).reshape(-1).data)
+    return digest.digest()
 
 
 def _whole(mask: Array, places: Array) -> tuple[Array, Array]:
     return mask, places
-
-
-def _digest(*arrays: Array) -> bytes:
-    digest = hashlib.sha256(usedforsecurity=False)  # which processors have an instruction for
-    for each in arrays:
-        digest.update(np.ascontiguousarray(each).reshape(-1).data)
-    return digest.digest()
 
 
 def _compared(
@@ -194,17 +187,12 @@ def _elements(module: Module) -> int:
     return max((prod(shape) for shape in shapes if shape), default=1)
 
 
-def _program(launch: Launch, number: int) -> tuple[int, int, int]:
-    x, y, _ = launch.grid
-    return number % x, number // x % y, number // (x * y)
-
-
 def _access(module: Module, launch: Launch, number: int, index: int) -> Cause:
     operation = module.operations[index]
     names = {"load": operation.name not in STORES | ATOMICS, "store": operation.name in STORES}
     word = next((name for name, holds in names.items() if holds), "atomic operation")
     return Cause(
-        program=_program(launch, number),
+        program=launch.program(number),
         line=operation.span.line,
         source=user_line(operation),
         operation=word,

@@ -14,7 +14,7 @@ import numpy as np
 from irlens.analyze import work
 from irlens.analyze.offset_wraps import Partial, narrow_results
 from irlens.analyze.traffic.accesses import Reference, public_function
-from irlens.analyze.traffic.frames import Frame, result_names
+from irlens.analyze.traffic.frames import Frame
 from irlens.analyze.traffic.launch import Launch
 from irlens.analyze.traffic.loops import NotAffineError
 from irlens.analyze.traffic.values import (
@@ -246,7 +246,7 @@ def is_affine_in_loops(module: Module, data: frozenset[int]) -> bool:
     loops = list(module.doing("for"))
     blocks = [each.regions[0].blocks[0] for each in loops]
     inside = {argument.name for block in blocks for argument in block.arguments}
-    results = {name for each in loops for name in result_names(each)}
+    results = {name for each in loops for name in each.values}
     yields = [block.operations[-1] for block in blocks if block.operations]
     return _is_affine(module, data, inside | results, yields)
 
@@ -280,7 +280,7 @@ def _is_affine(
             holds = is_scaled or each.does in _ENDS or _yields_numbers(each)
         if not holds:
             return False
-        varying = varying | set(result_names(each))
+        varying = varying | set(each.values)
     return True
 
 

@@ -7,7 +7,7 @@ Bulk copies, wgmma, tcgen05 and the counters of AMD waves work alike; only the e
 groups and bytes are outstanding, ``Queues`` which ones.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, reduce
 from typing import Generic, Protocol, Self, TypeAlias, TypeVar
 
@@ -294,11 +294,12 @@ class GroupFlow(Generic[S]):
             if block not in body and block in self.entries
         ]
         # A loop around the function's first block is entered by the call, too.
-        entry = _join([*outside, self._begin] if loop.header == 0 else outside)
+        join = type(self._begin).join
+        entry = reduce(join, [*outside, self._begin] if loop.header == 0 else outside)
         state = entry.entering()
         for iteration in range(_MOST_ITERATIONS):
             entries = self._flow(loop.header, state, body)
-            at_latch = _join([self._through(latch, entries[latch]) for latch in loop.latches])
+            at_latch = reduce(join, (self._through(each, entries[each]) for each in loop.latches))
             following = at_latch.next_iteration()
             if iteration > MOST_VISITS:
                 following = following.widened(state)
@@ -332,7 +333,9 @@ class GroupFlow(Generic[S]):
             return state
         reached = self._reached.get((block, state))
         if reached is None:
-            reached = reduce(_after, events, state)
+            reached = state
+            for event in events:
+                reached = reached.after(event)
             if len(self._reached) < _MOST_REMEMBERED:
                 self._reached[block, state] = reached
         return reached
@@ -341,25 +344,10 @@ class GroupFlow(Generic[S]):
         """Return the state at the start of every block that is reached, of one iteration or all."""
         if within is not None:
             within = {*within} - {start}
+        kind = type(state)
         return solve(
-            self.graph, {start: state}, self._through, _joined, within=within, widen=_widened
+            self.graph, {start: state}, self._through, kind.join, within=within, widen=kind.widened
         )
-
-
-def _after(state: S, event: Event) -> S:
-    return state.after(event)
-
-
-def _joined(state: S, other: S) -> S:
-    return state.join(other)
-
-
-def _widened(state: S, before: S) -> S:
-    return state.widened(before)
-
-
-def _join(states: Iterable[S]) -> S:
-    return reduce(_joined, states)
 
 
 #: Offsets in the text of two events: the one that begins something, and the one that ends it.

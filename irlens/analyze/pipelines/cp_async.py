@@ -21,7 +21,7 @@ from irlens.analyze.pipelines.distinct_bytes import (
 from irlens.analyze.pipelines.products import states_after
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
 from irlens.analyze.pipelines.steady_state import GroupReading, Unreadable, first_use, read_loop
-from irlens.analyze.pipelines.verdicts import IRREDUCIBLE, PtxKernel, with_groups
+from irlens.analyze.pipelines.verdicts import IRREDUCIBLE, PtxKernel
 from irlens.isa.events import UNBOUNDED, Commit, Copy, Event
 from irlens.isa.ptx import Instruction
 from irlens.isa.ptx.copies import (
@@ -221,7 +221,8 @@ def _describe(
     record = kernel.blank(index, "cp.async")
     verdict, reason = _verdict(outcome, record.requested_stages)
     filled = replace(
-        with_groups(record, outcome),
+        outcome.filled(record),
+        groups_during_compute=outcome.during_compute,
         copies_per_iteration=outcome.copies_per_iteration,
         bytes_per_copy=outcome.bytes_per_copy,
         bytes_per_iteration=None if threads is None else outcome.bytes_per_iteration,

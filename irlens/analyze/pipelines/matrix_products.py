@@ -10,6 +10,7 @@ from typing import TypeAlias
 import msgspec
 
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
+from irlens.analyze.pipelines.steady_state import Reading
 from irlens.analyze.pipelines.verdicts import PtxKernel, judge
 from irlens.isa.ptx import Instruction
 from irlens.model.report import Pipeline, PipelineKind
@@ -100,18 +101,9 @@ def blank_product(
     )
 
 
-class ProductReading(msgspec.Struct, frozen=True, kw_only=True):
-    """Figures of a product, named as in ``irlens.model.report.Pipeline``.
+class ProductReading(Reading, frozen=True, kw_only=True):
+    """Figures of a product, whose wait is the one that retires the last of it."""
 
-    Attributes:
-        prefetch: Iterations between its issue and the wait that retires the last of it.
-    """
-
-    prefetch: int
-    groups_before_loop: int | None
-    groups_per_iteration: int
-    outstanding_at_wait: int | None
-    outstanding_after_wait: int | None
     outstanding_at_end: int | None
     notes: tuple[str, ...] = ()
 
@@ -124,14 +116,7 @@ def judged(record: Pipeline, reading: ProductReading, serial: str = SERIAL) -> P
     """
     verdict, reason = judge(reading.prefetch, None, serial)
     return msgspec.structs.replace(
-        record,
-        achieved_stages=reading.prefetch + 1,
-        prefetch_iterations=reading.prefetch,
-        groups_before_loop=reading.groups_before_loop,
-        groups_per_iteration=reading.groups_per_iteration,
-        outstanding_at_wait=reading.outstanding_at_wait,
-        outstanding_after_wait=reading.outstanding_after_wait,
-        groups_during_compute=reading.outstanding_after_wait,
+        reading.filled(record),
         outstanding_at_end=reading.outstanding_at_end,
         verdict=verdict,
         reason="; ".join(filter(None, (reason, *reading.notes))),

@@ -15,7 +15,7 @@ import msgspec
 from irlens.analyze import work
 from irlens.analyze.pipelines.mbarrier_trace import Issues, Touch, Tracer
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
-from irlens.analyze.pipelines.steady_state import InFlight, Unreadable
+from irlens.analyze.pipelines.steady_state import InFlight, Reading, Unreadable
 from irlens.isa.ptx.copies import awaited_barrier, expected_bytes, expects_bytes
 from irlens.model.report import Pipeline
 from irlens.model.source import user_frame
@@ -30,11 +30,10 @@ _AGREEING = 24
 _SMALLEST_RING = 2
 
 
-class RingReading(msgspec.Struct, frozen=True, kw_only=True):
+class RingReading(Reading, frozen=True, kw_only=True):
     """Figures of a loop over a ring of barriers; bytes are per CTA.
 
     Attributes:
-        prefetch: Iterations between issuing work and the wait for it.
         groups_before_loop: Phases begun and not awaited on entry.
         groups_per_iteration: Phases begun per iteration.
         outstanding_at_wait: Phases under way just before the wait.
@@ -48,21 +47,11 @@ class RingReading(msgspec.Struct, frozen=True, kw_only=True):
             indices into ``Function.instructions``. All figures leave them out.
     """
 
-    prefetch: int
-    groups_before_loop: int | None
-    groups_per_iteration: int
-    outstanding_at_wait: int
-    outstanding_after_wait: int
     bytes_per_iteration: int | None
     bytes_in_flight: int | None
     ended: frozenset[tuple[tuple[int, ...], int]]
     after_each: Mapping[int, InFlight]
     optional: frozenset[int] = frozenset()
-
-    @property
-    def during_compute(self) -> int:
-        """Phases under way during the compute, which follows the wait."""
-        return self.outstanding_after_wait
 
 
 class AwaitedOutside(msgspec.Struct, frozen=True):

@@ -17,6 +17,7 @@ from irlens.analyze.solver import reach
 from irlens.isa.events import UNBOUNDED, Commit, Copy, Wait
 from irlens.isa.ptx import Instruction, effects
 from irlens.isa.ptx.registers import access
+from irlens.model.report import Pipeline
 
 
 class InFlight(msgspec.Struct, frozen=True):
@@ -26,12 +27,38 @@ class InFlight(msgspec.Struct, frozen=True):
     bytes: int | None
 
 
-class GroupReading(msgspec.Struct, frozen=True, kw_only=True):
-    """Figures of a loop, named as in ``irlens.model.report.Pipeline``; bytes as copies count.
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """Figures of a loop, named as in ``irlens.model.report.Pipeline``.
 
     Attributes:
-        prefetch: Iterations between a group's commit and the first use of its data.
-        during_compute: Groups outstanding at that use.
+        prefetch: Iterations between issuing work and the wait for it, or the first use of its data.
+    """
+
+    prefetch: int
+    groups_before_loop: int | None
+    groups_per_iteration: int
+    outstanding_at_wait: int | None
+    outstanding_after_wait: int | None
+
+    def filled(self, record: Pipeline) -> Pipeline:
+        """Return a record with these figures, of a loop that computes after the wait."""
+        return msgspec.structs.replace(
+            record,
+            achieved_stages=self.prefetch + 1,
+            prefetch_iterations=self.prefetch,
+            groups_before_loop=self.groups_before_loop,
+            groups_per_iteration=self.groups_per_iteration,
+            outstanding_at_wait=self.outstanding_at_wait,
+            outstanding_after_wait=self.outstanding_after_wait,
+            groups_during_compute=self.outstanding_after_wait,
+        )
+
+
+class GroupReading(Reading, frozen=True, kw_only=True):
+    """Figures of a loop that commits groups; bytes as copies count.
+
+    Attributes:
+        during_compute: Groups outstanding at the first use of a group's data.
         read_ahead: Whether the wait stands at the end of an iteration, for the next one.
         unrolled: Iterations of the source per iteration of the loop; all figures are for one of
             the source's.
@@ -39,11 +66,6 @@ class GroupReading(msgspec.Struct, frozen=True, kw_only=True):
             where nobody asked.
     """
 
-    prefetch: int
-    groups_before_loop: int | None
-    groups_per_iteration: int
-    outstanding_at_wait: int
-    outstanding_after_wait: int
     during_compute: int | None
     read_ahead: bool
     copies_per_iteration: int | None

@@ -7,15 +7,10 @@ import msgspec
 
 from irlens.analyze.mlir_loops import RequestedStages
 from irlens.analyze.pipelines.distinct_bytes import SourceBytes
-from irlens.analyze.pipelines.mbarrier_rings import (
-    AwaitedOutside,
-    Ring,
-    RingReading,
-    awaited_outside,
-)
+from irlens.analyze.pipelines.mbarrier_rings import AwaitedOutside, Ring, awaited_outside
 from irlens.analyze.pipelines.products import Products
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
-from irlens.analyze.pipelines.steady_state import GroupReading, Unreadable
+from irlens.analyze.pipelines.steady_state import Unreadable
 from irlens.isa.ptx.copies import awaited_barrier, is_bulk_load
 from irlens.model.report import COMPUTE_KINDS, Pipeline, PipelineKind, Verdict, blank_pipeline
 from irlens.model.source import SourceLocation, user_frame
@@ -69,20 +64,6 @@ class PtxKernel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return record if group is None else msgspec.structs.replace(record, warp_group=group.name)
 
 
-def with_groups(record: Pipeline, reading: GroupReading | RingReading) -> Pipeline:
-    """Fill in what commit groups, or phases of barriers, say: all but bytes and verdict."""
-    return msgspec.structs.replace(
-        record,
-        achieved_stages=reading.prefetch + 1,
-        prefetch_iterations=reading.prefetch,
-        groups_before_loop=reading.groups_before_loop,
-        groups_per_iteration=reading.groups_per_iteration,
-        outstanding_at_wait=reading.outstanding_at_wait,
-        outstanding_after_wait=reading.outstanding_after_wait,
-        groups_during_compute=reading.during_compute,
-    )
-
-
 def with_ring(record: Pipeline, kernel: PtxKernel, index: int, ring: Ring, serial: str) -> Pipeline:
     """Fill in what the barriers of a loop's copies say.
 
@@ -104,7 +85,7 @@ def with_ring(record: Pipeline, kernel: PtxKernel, index: int, ring: Ring, seria
     if reading.groups_before_loop is None:
         reasons.append("how much is issued before the loop depends on another loop")
     filled = msgspec.structs.replace(
-        with_groups(record, reading),
+        reading.filled(record),
         copies_per_iteration=(record.copies_per_iteration or 0) - sum(map(is_bulk_load, optional)),
         bytes_per_iteration=reading.bytes_per_iteration,
         bytes_in_flight=reading.bytes_in_flight,

@@ -90,21 +90,6 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     repeated: Mapping[SourceLocation, float] = MappingProxyType({})
     request_cycles: Mapping[SourceLocation, float] = MappingProxyType({})
 
-    def durations(
-        self,
-        instructions: Sequence[Instruction],
-        flow: Cfg,
-        paths: Sequence[Path],
-        control: Sequence[Control],
-    ) -> list[float]:
-        """Return for each path the cycles that a CTA takes if all its warps take it.
-
-        Args:
-            control: The control fields of each of the instructions.
-        """
-        (found,) = self.durations_at((self.memory,), instructions, flow, paths, control)
-        return found
-
     def durations_at(
         self,
         memories: Iterable[float],
@@ -113,7 +98,11 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         paths: Sequence[Path],
         control: Sequence[Control],
     ) -> list[list[float]]:
-        """Return the durations of paths, see ``durations``, for latencies of memory each."""
+        """Return by latency of memory and by path the cycles of a CTA whose warps all take it.
+
+        Args:
+            control: The control fields of each of the instructions.
+        """
         executed = {number for path in paths for each in path.segments for number in each.blocks}
         blocks = self.timed(instructions, flow, executed, control)
         found = []

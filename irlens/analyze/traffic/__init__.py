@@ -4,10 +4,11 @@ The integer and pointer part of the ttir is evaluated for all programs at once. 
 data, and what is not understood, makes the traffic unknown, with the line and the reason.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from math import prod
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
@@ -219,10 +220,19 @@ def _counted(
     traffic = tallies.traffic(count_flops(module, evaluated.executed, products), reason)
     footprint = None if reason or granules is None else tallies.footprint(granules)
     repeated = tallies.repeated(granules.sector) if footprint and granules and first == 1 else ()
+    requests = tallies.requests()
     return Survey(
-        traffic, footprint, tallies.runs(), repeated, evaluated.assumed, evaluated.scattered,
-        evaluated.may_return, tallies.lines(), tallies.wavefronts(), tallies.updates(),
-    )  # fmt: skip
+        traffic,
+        footprint,
+        runs=tuple(each.runs if each else None for each in requests),
+        repeated=repeated,
+        assumed=evaluated.assumed,
+        scattered=evaluated.scattered,
+        may_return=evaluated.may_return,
+        lines=tuple(each.lines if each else 0 for each in requests),
+        wavefronts=tuple(each.wavefronts if each else 0 for each in requests),
+        updates=tallies.updates(),
+    )
 
 
 def _evaluated(
@@ -287,10 +297,7 @@ class _Tallies:
         self._wave = wave
         self._strides = strides
         self._tape = tape if tape is not None else Tape(0)
-        self._sizes = {
-            argument.name.removeprefix("%"): launch.tensor_bytes(argument)
-            for argument in public_function(module).parameters
-        }
+        self._sizes = launch.sizes(public_function(module))
         self.moved: dict[Key, Moved] = {}
         self._tallies: dict[Key, Tally] = {}
         #: What some operations access of each argument, once all programs are counted.
@@ -405,28 +412,16 @@ class _Tallies:
             if not outside.lanes
             else OutOfBounds(
                 lanes=outside.lanes,
-                program=self._place(outside.program),
+                program=self._launch.program(outside.program),
                 offset=outside.offset,
                 tensor_bytes=self._sizes[argument] or 0,
             ),
             reason=tally.reason,
         )
 
-    def runs(self) -> tuple[Runs | None, ...]:
-        """Return the runs of each access, in the order of the accesses of ``traffic``."""
-        return tuple(each.runs if each else None for each in self._requests())
-
-    def lines(self) -> tuple[int, ...]:
-        """Return the lines that the requests of each access touch, in the same order."""
-        return tuple(each.lines if each else 0 for each in self._requests())
-
-    def wavefronts(self) -> tuple[int, ...]:
-        """Return the cycles for which the L1 delivers what each access loads, in that order."""
-        return tuple(each.wavefronts if each else 0 for each in self._requests())
-
-    def _requests(self) -> Iterator[Requests | None]:
-        tallies = sorted(self._tallies.items(), key=lambda item: item[0])
-        return (tally.requests for _, tally in tallies)
+    def requests(self) -> list[Requests | None]:
+        """Return the requests of each access, in the order of the accesses of ``traffic``."""
+        return [tally.requests for _, tally in sorted(self._tallies.items(), key=itemgetter(0))]
 
     def updates(self) -> tuple[Updates, ...]:
         """Return what the atomic operations update."""
@@ -462,10 +457,6 @@ class _Tallies:
             floating=floating,
         )
 
-    def _place(self, program: int) -> tuple[int, int, int]:
-        x, y, _ = self._launch.grid
-        return program % x, program // x % y, program // x // y
-
     def footprint(self, granules: Granules) -> Footprint:
         """Return what memory delivers and takes in granules of a size in bytes."""
 
@@ -489,7 +480,7 @@ class _Tallies:
         """Return the part of each access's sectors that were accessed before, 0..1."""
         seen: dict[str, ByteSet] = {}
         parts = []
-        for (_, argument), tally in sorted(self._tallies.items(), key=lambda item: item[0]):
+        for (_, argument), tally in sorted(self._tallies.items(), key=itemgetter(0)):
             coverage = tally.moved.coverage
             before = seen.setdefault(argument, coverage.empty())
             known = before.granules(sector)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from irlens.analyze.traffic.frames import result_names
 from irlens.analyze.traffic.values import (
     Array,
     BlockPointer,
@@ -394,7 +393,7 @@ def data_operations(module: Module) -> frozenset[int]:
     for operation in module.operations:
         if is_pure(operation.name) or operation.name in DATA_REGIONS:
             found.add(operation.index)
-            for name in result_names(operation):
+            for name in operation.values:
                 makers[name].append(operation)
         else:
             names += _decisive(operation)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -42,6 +43,7 @@ from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.types import Scalar
 
 _NUMBER = re.compile(r"-?\d+")
+_Function: TypeAlias = Callable[[Operation, Sequence[Value]], Value | None]
 
 
 def compute(operation: Operation, operands: Sequence[Value]) -> Value | None:
@@ -110,13 +112,21 @@ def _integers(operands: Sequence[Value]) -> list[Integer] | None:
     return found if len(found) == len(operands) else None
 
 
-def _sum(operation: Operation, operands: Sequence[Value]) -> Value | None:
-    if all(isinstance(each, Mask) for each in operands):
-        return _logic(operation, [each for each in operands if isinstance(each, Mask)])
-    numbers = _integers(operands)
-    if numbers is None:
-        return None
-    left, right = numbers
+def _of_integers(function: Callable[[Operation, Integer, Integer], Value | None]) -> _Function:
+    """Return a function of operands that are two integers; of one bit, masks, it is logic."""
+
+    def computed(operation: Operation, operands: Sequence[Value]) -> Value | None:
+        masks = [each for each in operands if isinstance(each, Mask)]
+        if len(masks) == len(operands):
+            return _logic(operation, masks)
+        numbers = _integers(operands)
+        return None if numbers is None else function(operation, *numbers)
+
+    return computed
+
+
+@_of_integers
+def _sum(operation: Operation, left: Integer, right: Integer) -> Value | None:
     if operation.does == "multiply":
         result = multiply(left, right)
     else:
@@ -159,19 +169,15 @@ _UNSIGNED: dict[Deed | None, Deed] = {
 }
 
 
-def _elementwise(operation: Operation, operands: Sequence[Value]) -> Value | None:
-    if all(isinstance(each, Mask) for each in operands):
-        return _logic(operation, [each for each in operands if isinstance(each, Mask)])
-    numbers = _integers(operands)
-    if numbers is None:
-        return None
-    if (same := _divided_alike(operation, *numbers)) is not None:
+@_of_integers
+def _elementwise(operation: Operation, one: Integer, other: Integer) -> Value | None:
+    if (same := _divided_alike(operation, one, other)) is not None:
         return same
-    left, right = (materialize(each) for each in numbers)
+    left, right = materialize(one), materialize(other)
     check_size(left, right)
     if operation.does in _UNSIGNED and (left.min() < 0 or right.min() < 0):
         return None
-    if operation.does in _SHIFTS and not _is_within(numbers[1], operation):
+    if operation.does in _SHIFTS and not _is_within(other, operation):
         return None
     function = _ELEMENTWISE[_UNSIGNED.get(operation.does, operation.does)]
     return wrapped(separated(function(left, right)), _bits(operation))
@@ -184,13 +190,13 @@ def _absolute(operation: Operation, operands: Sequence[Value]) -> Value | None:
     return wrapped(separated(np.abs(materialize(number))), _bits(operation))
 
 
-def _shift_left(operation: Operation, operands: Sequence[Value]) -> Value | None:
+@_of_integers
+def _shift_left(operation: Operation, number: Integer, count: Integer) -> Value | None:
     """Return a product with a power of two."""
-    numbers = _integers(operands)
-    if numbers is None or not _is_within(numbers[1], operation):
+    if not _is_within(count, operation):
         return None
-    power = np.left_shift(np.int64(1), materialize(numbers[1]))
-    return wrapped(multiply(numbers[0], integer(power)), _bits(operation))
+    power = np.left_shift(np.int64(1), materialize(count))
+    return wrapped(multiply(number, integer(power)), _bits(operation))
 
 
 def _is_within(count: Integer, operation: Operation) -> bool:
@@ -246,16 +252,11 @@ def _compared_with_null(operation: Operation, operands: Sequence[Value]) -> Mask
     return None if result is None else Mask((np.full(shape, result),))
 
 
-def _compare(operation: Operation, operands: Sequence[Value]) -> Value | None:
-    if all(isinstance(each, Mask) for each in operands):
-        return _logic(operation, [each for each in operands if isinstance(each, Mask)])
-    numbers = _integers(operands)
-    if numbers is None:
-        return None
-    low, high = numbers
+@_of_integers
+def _compare(operation: Operation, low: Integer, high: Integer) -> Value | None:
     predicate = operation.words[0]
     if predicate[0] == "u":
-        if any(int(term.min()) < 0 for each in numbers for term in each.terms.values()):
+        if any(int(term.min()) < 0 for each in (low, high) for term in each.terms.values()):
             return None
         predicate = "s" + predicate[1:]
     if predicate in ("eq", "ne"):
@@ -401,7 +402,7 @@ def _offset(operation: Operation, operands: Sequence[Value]) -> Value | None:
 
 #: What arranges elements anew.
 _SHAPES = frozenset({"spread", "insert", "reshape", "transpose", "stretch", "relayout"})
-_FUNCTIONS: dict[Deed | None, Callable[[Operation, Sequence[Value]], Value | None]] = {
+_FUNCTIONS: dict[Deed | None, _Function] = {
     **dict.fromkeys(("add", "subtract", "multiply"), _sum),
     **dict.fromkeys((*_ELEMENTWISE, *_UNSIGNED), _elementwise),
     **dict.fromkeys(("extend", "extend unsigned", "to index"), _widen),

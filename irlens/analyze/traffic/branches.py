@@ -6,7 +6,7 @@ from typing import TypeAlias
 import numpy as np
 
 from irlens.analyze.solver import reach
-from irlens.analyze.traffic.frames import Frame, placed, result_names
+from irlens.analyze.traffic.frames import Frame, placed
 from irlens.analyze.traffic.values import Array, UnknownTrafficError, Value, merged, taken
 from irlens.isa.mlir import Block, Module, Operation
 
@@ -59,7 +59,7 @@ class Branches:
             self._leave(last, body, rows)
             names = [each.name for each in block.arguments] if number else []
             for index in block.operations:
-                names += result_names(self._module.operations[index])
+                names += self._module.operations[index].values
             defined.update({name: (rows, body.read(name)) for name in names})
         count = len(self._returned[0][1]) if self._returned else 0
         return [

@@ -118,10 +118,7 @@ class Evaluation:
         self._loaded_contents: set[str] = set()
         self._writes: dict[str, Operation] = {}
         self._is_visiting = False
-        self._sizes = {
-            argument.name.removeprefix("%"): launch.tensor_bytes(argument)
-            for argument in public_function(module).parameters
-        }
+        self._sizes = launch.sizes(public_function(module))
 
     def run(self, function: Operation) -> None:
         """Run a kernel's function.

@@ -79,18 +79,9 @@ class Frame:
         return Frame(self.size if owner is None else owner.size, self, owner)
 
 
-def result_names(operation: Operation) -> list[str]:
-    """Return the names of an operation's results, one for each value."""
-    return [
-        name if count == 1 else f"{name}#{number}"
-        for name, count in operation.results
-        for number in range(count)
-    ]
-
-
 def define(operation: Operation, values: Sequence[Value], frame: Frame) -> None:
     """Give an operation's results their values."""
-    names = result_names(operation)
+    names = operation.values
     if len(names) != len(values):
         raise UnknownTrafficError("its results are not understood")
     for name, value in zip(names, values, strict=True):
@@ -99,7 +90,7 @@ def define(operation: Operation, values: Sequence[Value], frame: Frame) -> None:
 
 def define_all(operation: Operation, value: Value, frame: Frame) -> None:
     """Give all of an operation's results one value."""
-    for name in result_names(operation):
+    for name in operation.values:
         frame.define(name, value)
 
 
@@ -127,11 +118,9 @@ def scalar(value: Value) -> Array:
     Raises:
         UnknownTrafficError: It is not known.
     """
-    if isinstance(value, Unknown):
-        raise UnknownTrafficError(value.reason)
-    if not isinstance(value, Integer):
-        raise UnknownTrafficError("a bound of the loop is not understood")
-    return materialize(value)
+    if isinstance(value, Integer):
+        return materialize(value)
+    raise _unknown(value, "a bound of the loop is not understood")
 
 
 def truth_values(value: Value, size: int) -> Array:
@@ -140,8 +129,10 @@ def truth_values(value: Value, size: int) -> Array:
     Raises:
         UnknownTrafficError: It is not known.
     """
-    if isinstance(value, Unknown):
-        raise UnknownTrafficError(value.reason)
-    if not isinstance(value, Mask):
-        raise UnknownTrafficError("the condition is not understood")
-    return np.broadcast_to(truth(value), (size,))
+    if isinstance(value, Mask):
+        return np.broadcast_to(truth(value), (size,))
+    raise _unknown(value, "the condition is not understood")
+
+
+def _unknown(value: Value, reason: str) -> UnknownTrafficError:
+    return UnknownTrafficError(value.reason if isinstance(value, Unknown) else reason)

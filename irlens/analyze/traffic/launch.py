@@ -17,7 +17,7 @@ from irlens.analyze.traffic.values import (
     constant,
     truth_of,
 )
-from irlens.isa.mlir import Argument
+from irlens.isa.mlir import Argument, Operation
 from irlens.isa.mlir.types import Pointer as PointerType
 from irlens.isa.mlir.types import Scalar, TensorDesc
 from irlens.model.config import number_in
@@ -80,6 +80,16 @@ class Launch(msgspec.Struct, frozen=True):
                 Unknown(reason) if number is None else reals.Literal(reason, number=float(number))
             )
         return Unknown(f"the launch does not give {name} as a number")
+
+    def program(self, number: int) -> tuple[int, int, int]:
+        """Return the place of a program in the grid, by its number, x fastest."""
+        x, y, _ = self.grid
+        return number % x, number // x % y, number // (x * y)
+
+    def sizes(self, function: Operation) -> dict[str, int | None]:
+        """Return the bytes of the tensor that each argument points into, as below, by name."""
+        arguments = function.parameters
+        return {each.name.removeprefix("%"): self.tensor_bytes(each) for each in arguments}
 
     def tensor_bytes(self, argument: Argument) -> int | None:
         """Return the bytes of the tensor that an argument points to; ``None`` if unknown."""

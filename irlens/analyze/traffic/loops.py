@@ -98,12 +98,7 @@ def needed(module: Module, loop: Operation, wanted: frozenset[str]) -> list[Oper
     names, found = set(wanted), []
     for index in reversed(loop.regions[0].blocks[0].operations):
         operation = module.operations[index]
-        results = {
-            name if count == 1 else f"{name}#{n}"
-            for name, count in operation.results
-            for n in range(count)
-        }
-        if results & names:
+        if not names.isdisjoint(operation.values):
             found.append(operation)
             for each in (operation, *module.body(operation)):
                 names.update(each.operands)

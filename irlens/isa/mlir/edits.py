@@ -1,7 +1,7 @@
 """Edits of a ttir's text: an attribute, an operand, a constant, a type, an operation's place."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from irlens.isa.mlir.module import Module
 from irlens.isa.mlir.operations import NUM_STAGES, Deed
@@ -39,8 +39,6 @@ def with_divisible(module: Module, names: Collection[str]) -> str:
     kernel = module.kernel
     if kernel is None:
         return module.text
-    lines = module.text.split("\n")
-    at = kernel.span.line - 1
 
     def edited(match: re.Match[str]) -> str:
         if match["name"] not in names or "tt.divisibility" in (match["attributes"] or ""):
@@ -48,7 +46,13 @@ def with_divisible(module: Module, names: Collection[str]) -> str:
         attributes = _joined(match["attributes"], "tt.divisibility", "tt.divisibility = 16 : i32")
         return f"{match['head']} {{{attributes}}}"
 
-    lines[at] = _ARGUMENT.sub(edited, lines[at])
+    return _edited(module, kernel.span.line, lambda line: _ARGUMENT.sub(edited, line))
+
+
+def _edited(module: Module, number: int, edit: Callable[[str], str]) -> str:
+    """Return the text with one line edited, by its number from 1."""
+    lines = module.text.split("\n")
+    lines[number - 1] = edit(lines[number - 1])
     return "\n".join(lines)
 
 
@@ -91,24 +95,26 @@ def without_flag(module: Module, loop: Operation, flag: str) -> str:
 
 def _with_loop(module: Module, loop: Operation, name: str, written: str) -> str:
     """Return the text with an attribute of a loop, whose region closes on a line of its own."""
-    lines = module.text.split("\n")
-    at = loop.span.end_line - 1
-    match = _CLOSING.fullmatch(lines[at])
-    if match is not None:
+
+    def edited(line: str) -> str:
+        match = _CLOSING.fullmatch(line)
+        if match is None:
+            return line
         attributes = _joined(match["attributes"], name, written)
-        lines[at] = f"{match['head']}{f' {{{attributes}}}' if attributes else ''}{match['rest']}"
-    return "\n".join(lines)
+        return f"{match['head']}{f' {{{attributes}}}' if attributes else ''}{match['rest']}"
+
+    return _edited(module, loop.span.end_line, edited)
 
 
 def with_precision(module: Module, dot: Operation, precision: str) -> str:
     """Return the text with another precision of a dot's products, "tf32"."""
-    lines = module.text.split("\n")
-    at = dot.span.line - 1
-    if _PRECISION.search(lines[at]):
-        lines[at] = _PRECISION.sub(precision, lines[at], count=1)
-    else:  # "ieee" is not printed
-        lines[at] = lines[at].replace(" : ", f", inputPrecision = {precision} : ", 1)
-    return "\n".join(lines)
+
+    def edited(line: str) -> str:
+        if _PRECISION.search(line):
+            return _PRECISION.sub(precision, line, count=1)
+        return line.replace(" : ", f", inputPrecision = {precision} : ", 1)  # "ieee" is not printed
+
+    return _edited(module, dot.span.line, edited)
 
 
 def with_transposed(module: Module, dots: Iterable[Operation]) -> str:
@@ -264,11 +270,15 @@ def with_counted(module: Module, loads: Collection[Operation]) -> str:
 
 def moved_before(module: Module, operations: Collection[Operation], other: Operation) -> str:
     """Return the text with operations of one line each before another operation."""
-    lines = module.text.split("\n")
-    moved = [lines[each.span.line - 1] for each in operations]
-    for each in operations:
-        lines[each.span.line - 1] = ""
-    at = other.span.line - 1
+    return _with_moved(module.text.split("\n"), operations, other.span.line - 1)
+
+
+def _with_moved(lines: list[str], operations: Collection[Operation], at: int) -> str:
+    """Return lines of which those of some operations stand in front of another, in their order."""
+    rows = [each.span.line - 1 for each in operations]
+    moved = [lines[row] for row in rows]
+    for row in rows:
+        lines[row] = ""
     return "\n".join([*lines[:at], *moved, *lines[at:]])
 
 
@@ -282,12 +292,7 @@ def with_one_way(module: Module, branch: Operation) -> str:
     lines = module.text.split("\n")
     kept = lines[body[0].span.line - 1 : end.span.line - 1] if body else []
     after = "\n".join(lines[branch.span.end_line :])
-    names = [
-        name if number == 1 else f"{name}#{at}"
-        for name, number in branch.results
-        for at in range(number)
-    ]
-    for name, value in zip(names, end.operands, strict=True):
+    for name, value in zip(branch.values, end.operands, strict=True):
         after = re.sub(rf"{re.escape(name)}(?![\w$.-])", value, after)
     return "\n".join([*lines[: branch.span.line - 1], *kept, after])
 
@@ -308,18 +313,16 @@ def used_at_once(
     for at in range(loop.span.line, loop.span.end_line):
         if at not in rows:
             lines[at] = used.sub(result, lines[at])
-    moved = [lines[row] for row in rows]
-    for row in rows:
-        lines[row] = ""
-    return "\n".join([*lines[: loop.span.line], *moved, *lines[loop.span.line :]])
+    return _with_moved(lines, operations, loop.span.line)
 
 
 def without_mask(module: Module, load: Operation) -> str:
     """Return the text in which a load on one line has an address alone."""
-    lines = module.text.split("\n")
-    at = load.span.line - 1
-    lines[at] = re.sub(r"(?<= = tt\.load )(%[\w$.#-]+)(?:, %[\w$.#-]+)+", r"\1", lines[at])
-    return "\n".join(lines)
+    return _edited(
+        module,
+        load.span.line,
+        lambda line: re.sub(r"(?<= = tt\.load )(%[\w$.#-]+)(?:, %[\w$.#-]+)+", r"\1", line),
+    )
 
 
 def as_for(module: Module, loop: Operation, stages: int) -> str:
@@ -366,11 +369,11 @@ def with_yielded(module: Module, loop: Operation, values: Mapping[str, str]) -> 
     end = module.operations[block.operations[-1]]
     carried = [each.name for each in block.arguments[-len(end.operands) :]]
     yielded = [values.get(name, value) for name, value in zip(carried, end.operands, strict=True)]
-    lines = module.text.split("\n")
-    at = end.span.line - 1
-    head, _, _ = lines[at].partition("%")
-    lines[at] = f"{head}{', '.join(yielded)} :{lines[at].partition(' :')[2]}"
-    return "\n".join(lines)
+
+    def edited(line: str) -> str:
+        return f"{line.partition('%')[0]}{', '.join(yielded)} :{line.partition(' :')[2]}"
+
+    return _edited(module, end.span.line, edited)
 
 
 def without(module: Module, *deeds: Deed) -> str:
@@ -382,10 +385,7 @@ def without(module: Module, *deeds: Deed) -> str:
 
 def with_word(module: Module, operation: Operation, known: str, other: str) -> str:
     """Return the text with another keyword in the first line of an operation."""
-    lines = module.text.split("\n")
-    at = operation.span.line - 1
-    lines[at] = re.sub(rf"\b{known}\b", other, lines[at])
-    return "\n".join(lines)
+    return _edited(module, operation.span.line, lambda line: re.sub(rf"\b{known}\b", other, line))
 
 
 def with_type(module: Module, known: str, other: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 import msgspec
 
 from irlens.isa.mlir.encodings import Bases, Encoding, read_encoding
-from irlens.isa.mlir.linear_maps import LinearMap, Tile, UnmappedError
+from irlens.isa.mlir.linear_maps import LinearMap, Tile, UnmappedError, dimension_order
 
 Shape = tuple[int, ...]
 
@@ -50,7 +50,7 @@ def _map(encoding: Encoding, shape: Shape) -> LinearMap:
 def _blocked(encoding: Encoding, shape: Shape) -> LinearMap:
     rank = len(shape)
     # As Triton 3.9 does; earlier releases kept registers that repeat an element.
-    tile = Tile(_order(encoding, rank), dropped="register")
+    tile = Tile(dimension_order(encoding, rank), dropped="register")
     tile.spread_all("register", _list(encoding, "sizePerThread", rank))
     tile.spread_all("lane", _list(encoding, "threadsPerWarp", rank))
     tile.spread_all("warp", _list(encoding, "warpsPerCTA", rank))
@@ -228,7 +228,7 @@ def _fma_dot(encoding: Encoding, parent: Encoding, shape: Shape) -> LinearMap:
     k = rank - 2 if operand else rank - 1
     sizes = list(_list(parent, "sizePerThread", rank))
     sizes[k] = shape[k]
-    tile = Tile(_order(parent, rank))
+    tile = Tile(dimension_order(parent, rank))
     tile.spread_all("register", tuple(sizes))
     tile.spread_all("lane", _list(parent, "threadsPerWarp", rank), broadcast=k)
     tile.spread_all("warp", _list(parent, "warpsPerCTA", rank), broadcast=k)
@@ -292,13 +292,6 @@ def _list(encoding: Encoding, name: str, rank: int) -> Shape:
     if values is None or len(values) != rank or min(values) < 1:
         raise UnmappedError(f"it has no {name} of {rank} dimensions")
     return values
-
-
-def _order(encoding: Encoding, rank: int) -> Shape:
-    order = encoding.lists.get("order", ())
-    if sorted(order) != list(range(rank)):
-        raise UnmappedError("its order is not one of the tensor's dimensions")
-    return order
 
 
 def _rank(shape: Shape) -> int:
@@ -391,9 +384,7 @@ def _cluster(encoding: Encoding, rank: int) -> Bases:
     if "CTAsPerCGA" not in encoding.fields:
         return ()
     ctas, parts = _list(encoding, "CTAsPerCGA", rank), _list(encoding, "CTASplitNum", rank)
-    order = encoding.lists.get("CTAOrder", ())
-    if sorted(order) != list(range(rank)):
-        raise UnmappedError("its CTAOrder is not one of the tensor's dimensions")
+    order = dimension_order(encoding, rank, "CTAOrder")
     tile = Tile(order)
     for dimension in order:
         tile.spread("block", dimension, parts[dimension])

@@ -13,7 +13,7 @@ from operator import xor
 
 import msgspec
 
-from irlens.isa.mlir.encodings import Bases
+from irlens.isa.mlir.encodings import Bases, Encoding
 
 #: Bits of register, lane, warp and block numbers together, of a thread that could exist.
 _MOST_BITS = 40
@@ -82,6 +82,20 @@ def elements(bases: Iterable[tuple[int, ...]], rank: int) -> list[tuple[int, ...
 
 class UnmappedError(Exception):
     """A layout whose map is not known; the message says why not."""
+
+
+def dimension_order(
+    encoding: Encoding, rank: int, name: str = "order", of: str = "tensor"
+) -> tuple[int, ...]:
+    """Return an order of dimensions that a layout has, fastest first.
+
+    Raises:
+        UnmappedError: It is not one of as many dimensions.
+    """
+    order = encoding.lists.get(name, ())
+    if sorted(order) != list(range(rank)):
+        raise UnmappedError(f"its {name} is not one of the {of}'s dimensions")
+    return order
 
 
 class Tile:

@@ -11,7 +11,7 @@ from functools import cached_property
 import msgspec
 
 from irlens.isa.mlir.encodings import Bases, Encoding, read_encoding
-from irlens.isa.mlir.linear_maps import UnmappedError, elements
+from irlens.isa.mlir.linear_maps import UnmappedError, dimension_order, elements
 
 #: Offsets of a map that are listed at most.
 _MOST_BITS = 20
@@ -159,7 +159,7 @@ def _basis(rank: int, steps: Mapping[int, int]) -> tuple[int, ...]:
 
 
 def _swizzled(encoding: Encoding, shape: tuple[int, ...]) -> list[tuple[int, ...]]:
-    rank, order = len(shape), _order(encoding, len(shape))
+    rank, order = len(shape), dimension_order(encoding, len(shape), of="buffer")
     if rank == 1:
         return _row_major(shape, order)
     vector, per_phase, phases = (_positive(encoding, n) for n in ("vec", "perPhase", "maxPhase"))
@@ -217,7 +217,7 @@ def _padded(encoding: Encoding, shape: tuple[int, ...]) -> MemoryMap:
         raise UnmappedError("an interval of its padding is not positive")
     if "offset" in encoding.fields:
         return msgspec.structs.replace(_given(encoding, shape), padding=encoding.padding)
-    offsets = _row_major(shape, _order(encoding, len(shape)))
+    offsets = _row_major(shape, dimension_order(encoding, len(shape), of="buffer"))
     return MemoryMap(shape, {"offset": tuple(offsets)}, padding=encoding.padding)
 
 
@@ -261,10 +261,3 @@ def _positive(encoding: Encoding, name: str) -> int:
     if value < 1:
         raise UnmappedError(f"its {name} is not positive")
     return value
-
-
-def _order(encoding: Encoding, rank: int) -> tuple[int, ...]:
-    order = encoding.lists.get("order", ())
-    if sorted(order) != list(range(rank)):
-        raise UnmappedError("its order is not one of the buffer's dimensions")
-    return order

@@ -150,6 +150,15 @@ class Operation(Attributed, frozen=True, kw_only=True, gc=False):
         return self.result_types[0] if self.result_types else self.operand_type
 
     @property
+    def values(self) -> list[str]:
+        """The names of its results, one for each value: ``%7:2`` is ["%7#0", "%7#1"]."""
+        return [
+            name if count == 1 else f"{name}#{number}"
+            for name, count in self.results
+            for number in range(count)
+        ]
+
+    @property
     def literal(self) -> str:
         """The value of a constant, or of every element of one: "7", "true"; "" for others."""
         return self.words[0].removeprefix("dense<").removesuffix(">") if self.words else ""

@@ -33,7 +33,7 @@ def duration(code: str, control: list[Control], line: Timeline) -> float:
     section = sass.parse(text).sections[0]
     flow = sass_cfg.build(section)
     path = PathFinder(section, flow).follow(ThreadInputs({}, {}))
-    return line.durations(section.instructions, flow, [path], control)[0]
+    return line.durations_at([line.memory], section.instructions, flow, [path], control)[0][0]
 
 
 def stall(cycles: int, wait: int = 0, write: int | None = None) -> Control:
@@ -131,7 +131,10 @@ def test_code_that_an_sm_does_not_cache_is_fetched(
     flow = sass_cfg.build(section)
     control = [stall(1)] * instructions
     paths = [Path((Segment((0,), times),), frozenset()) for times in (1, 11)]
-    first, all_rounds = timeline().durations(section.instructions, flow, paths, control)
+    line = timeline()
+    ((first, all_rounds),) = line.durations_at(
+        [line.memory], section.instructions, flow, paths, control
+    )
     assert first == pytest.approx(once * instructions, rel=0.01)
     assert all_rounds - first == pytest.approx(10 * again * instructions, rel=0.01)
 
@@ -226,7 +229,7 @@ def test_a_loop_of_products_is_as_slow_as_the_tensor_cores() -> None:
     line = timeline()
     control = [stall(1)] * 7
     busy = 64 * 2 * 4 * 16 * 8 * 16 / (line.multiply_adds * line.timing.warp_products)
-    (taken,) = line.durations(section.instructions, flow, [path], control)
+    ((taken,),) = line.durations_at([line.memory], section.instructions, flow, [path], control)
     assert taken == pytest.approx(busy, rel=0.05)
 
 
