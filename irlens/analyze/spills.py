@@ -9,6 +9,8 @@ sums of what is found here.
 
 LLVM marks what spills in a comment, and counts it in the metadata, for the kernel without the
 functions that it calls.
+
+What the arrays are for, and where they are accessed, is said as well.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,12 +18,14 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from irlens.analyze.cfg import Cfg
+from irlens.analyze.pipelines.ptx_loops import table_loads
 from irlens.analyze.pressure import line_of
 from irlens.isa import ptx
-from irlens.isa.dialect import Instruction, SpillingFunction, StackAccess
+from irlens.isa.dialect import Function, Instruction, SpillingFunction, StackAccess
 from irlens.isa.sass import Section, units
 from irlens.isa.sass.registers import STACK_POINTER, access
-from irlens.model.resources import SpillSite
+from irlens.model.resources import ArrayOrigin, LocalArray, SpillSite
+from irlens.model.source import SourceLocation
 
 _NO_PTX = "the ptx, which declares the kernel's arrays, is not in this capture"
 _OPAQUE = "the stack may hold arrays of unknown size, or of functions that cannot be followed"
@@ -199,3 +203,62 @@ def _spilled_registers(accesses: Iterable[StackAccess]) -> int | None:
     widths = [each.bytes for each in accesses if each.stores and each.place != "VGPR lane"]
     known = [each for each in widths if each is not None]
     return sum(known) // _REGISTER if len(known) == len(widths) else None
+
+
+def arrays_of_ptx(kernel: ptx.Function) -> list[LocalArray]:
+    """Return the arrays that a kernel and the functions that it calls declare, by function.
+
+    The slow path of libdevice's ``sin``, ``cos`` and ``tan`` multiplies large arguments by the
+    digits of 2/pi, which are in a table of the module, and keeps the product in an array.
+    """
+    expansion = kernel.expansion
+    of_tables = table_loads(kernel) if kernel.tables & ptx.DIGITS_OF_PI else frozenset[int]()
+    if expansion is None:
+        return _arrays_of(kernel, kernel.instructions, of_tables)
+    owners = [expansion.copies[copy].function.name for copy, _ in expansion.origins]
+    return [
+        array
+        for function in expansion.functions
+        for array in _arrays_of(
+            function,
+            [
+                each
+                for each, owner in zip(kernel.instructions, owners, strict=True)
+                if owner == function.name
+            ],
+            of_tables,
+        )
+    ]
+
+
+def arrays_accessed(
+    function: Function[Instruction], accesses: Sequence[StackAccess]
+) -> list[LocalArray]:
+    """Return one array of unknown size if AMD's assembly accesses any in scratch."""
+    sources = _sources(function.instructions[each.index] for each in accesses)
+    return [LocalArray(origin="indexed", bytes=None, sources=sources)] if accesses else []
+
+
+def _arrays_of(
+    written: ptx.Function, instructions: Sequence[ptx.Instruction], of_tables: frozenset[int]
+) -> list[LocalArray]:
+    arrays = written.local_arrays()
+    if not arrays:
+        return []
+    sources = _sources(each for each in instructions if written.may_access_arrays(each))
+    digits = set(_sources(each for each in instructions if each.start in of_tables))
+    driver = {n for n, call in written.calls().items() if not (call.callee or call.unknown)}
+    calls = {written.instructions[n].line for n in driver}
+    printed = set(_sources(each for each in instructions if each.line in calls))
+    origin: ArrayOrigin = "indexed"
+    if sources and digits.issuperset(sources):
+        origin = "trigonometry"
+    elif sources and printed.issuperset(sources):
+        origin = "arguments"
+    size = sum(each.bytes for each in arrays)
+    return [LocalArray(origin=origin, bytes=size, sources=sources)]
+
+
+def _sources(instructions: Iterable[Instruction]) -> list[SourceLocation]:
+    found = (line_of(each.locations) for each in instructions)
+    return sorted({line for line in found if line is not None})

@@ -2,7 +2,6 @@
 
 import msgspec
 
-from irlens.analyze import local_arrays
 from irlens.analyze import pressure as register_pressure
 from irlens.analyze import spills as spilling
 from irlens.analyze.facts import Provenance
@@ -142,7 +141,7 @@ def find_local_arrays(parsed: Parsed, demand: Demand, stack: Stack | None) -> li
     """Return the arrays in local memory."""
     if parsed.ptx is not None and demand.resources.local_bytes:
         gone = stack is not None and not stack.unknown and not stack.arrays
-        return [] if gone else local_arrays.of_ptx(parsed.ptx)
+        return [] if gone else spilling.arrays_of_ptx(parsed.ptx)
     if parsed.amdgcn is not None and stack is not None:
-        return local_arrays.of_accesses(parsed.amdgcn, stack.arrays)
+        return spilling.arrays_accessed(parsed.amdgcn, stack.arrays)
     return []

@@ -23,8 +23,7 @@ from irlens.analyze.pipelines.matrix_products import (
     find_products,
     judged,
 )
-from irlens.analyze.pipelines.product_groups import ProductGroups, SteadyGroups
-from irlens.analyze.pipelines.products import UNSEEN
+from irlens.analyze.pipelines.products import UNSEEN, ProductGroups, SteadyGroups
 from irlens.analyze.pipelines.steady_state import Unreadable
 from irlens.analyze.pipelines.verdicts import IRREDUCIBLE, PASSED_BY, PtxKernel
 from irlens.isa.dialect import kernel_named

@@ -9,8 +9,8 @@ from operator import or_
 
 from irlens.analyze.sass_cfg import SassCfg
 from irlens.analyze.solver import reach
+from irlens.analyze.time.barriers import Handover
 from irlens.analyze.time.dataflow import DataFlow, UnknownPathError
-from irlens.analyze.time.handover import Handover
 from irlens.analyze.time.loop_runs import (
     End,
     Entered,

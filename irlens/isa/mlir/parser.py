@@ -12,16 +12,19 @@ before where no location stands between them, and takes minutes for 200 KB of ma
 
 import msgspec
 
-from irlens.isa.mlir import grammar
 from irlens.isa.mlir.locations import Chain, Locations
 from irlens.isa.mlir.module import Module, Unknown
 from irlens.isa.mlir.normalization import balanced, is_excerpt, translate
 from irlens.isa.mlir.tokens import Tokens, is_location
 from irlens.isa.mlir.tree import UnfinishedArgument, UnfinishedBlock, UnfinishedOperation
 
+#: Separators of operand and result types: casts print ``arith.extf %x : f16 to f32``.
+_ARROWS = frozenset({"->", "to"})
+# After these a name with a dot in it is not an operation's.
+_EXPECTS_MORE = frozenset({",", "=", ":", "->", "to"})
 #: Tokens that begin no statement.
 _NEVER_FIRST = frozenset({"(", ")", "[", "]", "{", "<", ">", ",", ":", "=", "->"})
-_TYPES_FOLLOW = grammar.ARROWS | {":"}
+_TYPES_FOLLOW = _ARROWS | {":"}
 _ENDS = frozenset({"", ")", "]", "}"})
 
 
@@ -82,11 +85,11 @@ class _Parser:
     def _read_statement(self) -> None:
         first = self._at
         kind = self._values[first][0]
-        if kind == "^" and self._open is not None and grammar.begins_statement(self._tokens, first):
+        if kind == "^" and self._open is not None and _begins_statement(self._tokens, first):
             self._read_label(self._open)
-        elif kind in "#!" and grammar.is_alias(self._tokens, first):
+        elif kind in "#!" and _is_alias(self._tokens, first):
             self._read_alias()
-        elif (name := grammar.name_after_results(self._tokens, first)) is not None:
+        elif (name := _name_after_results(self._tokens, first)) is not None:
             self._begin_operation(first, name)
         else:
             self._skip_statement()
@@ -98,7 +101,7 @@ class _Parser:
         """Skip to the next statement, past at least one token."""
         end = self._open.region_closer if self._open else len(self._values) - 1
         self._at = self._tokens.after(self._at)
-        while self._at < end and not grammar.begins_statement(self._tokens, self._at):
+        while self._at < end and not _begins_statement(self._tokens, self._at):
             self._at = self._tokens.after(self._at)
 
     def _read_alias(self) -> None:
@@ -125,7 +128,7 @@ class _Parser:
         arguments: list[UnfinishedArgument] = []
         self._at += 1
         if self._values[self._at] == "(":
-            arguments = grammar.arguments(self._tokens, self._at)
+            arguments = _arguments(self._tokens, self._at)
             self._at = self._tokens.match[self._at] + 1
         self._at += 1
         blocks = operation.regions[-1]
@@ -170,7 +173,7 @@ class _Parser:
             elif (
                 value not in _NEVER_FIRST
                 and not operation.depth
-                and grammar.begins_statement(self._tokens, self._at)
+                and _begins_statement(self._tokens, self._at)
             ):
                 self._end_operation(operation)
             elif value[0] == "%":
@@ -209,15 +212,15 @@ class _Parser:
     def _read_bracket(self, operation: UnfinishedOperation) -> None:
         values = self._values
         if values[self._at + 1][0] == "%" and values[self._at + 2] == ":":
-            operation.arguments += grammar.arguments(self._tokens, self._at)
+            operation.arguments += _arguments(self._tokens, self._at)
             self._at = self._tokens.after(self._at)
         else:
             operation.depth += 1
             self._at += 1
 
     def _read_brace(self, operation: UnfinishedOperation) -> None:
-        if grammar.is_dictionary(self._tokens, self._at):
-            operation.attributes.update(grammar.dictionary(self._tokens, self._at))
+        if _is_dictionary(self._tokens, self._at):
+            operation.attributes.update(_dictionary(self._tokens, self._at))
             self._at = self._tokens.after(self._at)
             return
         operation.region_closer = self._tokens.match[self._at]
@@ -232,7 +235,7 @@ class _Parser:
         self._at = tokens.after(first)
         if values[first] == "<":
             if values[first + 1] == "{":  # properties: <{axis = 0 : i32}>
-                operation.attributes.update(grammar.dictionary(self._tokens, first + 1))
+                operation.attributes.update(_dictionary(self._tokens, first + 1))
             return
         if values[self._at] == "=" and values[self._at + 1] not in _ENDS:
             value = self._at + 1
@@ -254,7 +257,7 @@ class _Parser:
     def _read_types(self, operation: UnfinishedOperation) -> None:
         """Read ``: type, type`` or ``-> (type, type)``, if these are types."""
         into = operation.operand_types
-        if self._values[self._at] in grammar.ARROWS:
+        if self._values[self._at] in _ARROWS:
             into = operation.result_types
             if self._values[self._at] == "to" and not operation.operand_types:  # scf.for's
                 self._at += 1
@@ -268,7 +271,7 @@ class _Parser:
                 into += (self._tokens.slice(*part) for part in parts)
                 self._at = closer + 1
             else:
-                self._at = grammar.after_type(self._tokens, first)
+                self._at = _after_type(self._tokens, first)
                 if self._at > first:
                     into.append(self._tokens.slice(first, self._at))
                     if self._values[self._at] == "[":
@@ -278,7 +281,114 @@ class _Parser:
 
     def _read_offsets_type(self, into: list[str]) -> None:
         """Read the type that AMD's buffer copies put in brackets after the pointer's."""
-        after = grammar.after_type(self._tokens, self._at + 1)
+        after = _after_type(self._tokens, self._at + 1)
         if after > self._at + 1 and self._values[after] == "]":
             into.append(self._tokens.slice(self._at + 1, after))
             self._at = after + 1
+
+
+def _begins_statement(tokens: Tokens, index: int) -> bool:
+    """Whether a token outside the brackets of a head begins the next statement."""
+    values = tokens.values
+    value, before = values[index], values[index - 1] if index else ""
+    kind = value[:1]
+    if kind in ("", "}"):
+        return True
+    if kind in "#!":
+        return _is_alias(tokens, index)
+    if kind == "^":
+        following = index + 1
+        if values[following] == "(":
+            following = tokens.after(following)
+        return values[following] == ":"
+    if before in _EXPECTS_MORE:
+        return False
+    if kind == "%":
+        return _name_after_results(tokens, index) is not None
+    return _is_name(tokens, index)
+
+
+def _is_alias(tokens: Tokens, index: int) -> bool:
+    """Whether a token that begins with ``#`` or ``!`` begins the definition of an alias."""
+    return is_location(tokens.values[index]) or tokens.values[index + 1] == "="
+
+
+def _is_name(tokens: Tokens, index: int) -> bool:
+    """Whether a token can be the name of an operation."""
+    value = tokens.values[index]
+    if value[:1] == '"':
+        return tokens.values[index + 1] == "("
+    if "." not in value or value[-1] == ">":  # "tensor<4x!tt.ptr<f32>>"
+        return value == "module"
+    return value[0].isalpha() or value[0] == "_"
+
+
+def _name_after_results(tokens: Tokens, index: int) -> int | None:
+    """Return the token that names an operation whose text begins at ``index``, if one does.
+
+    The value bound in ``scf.for %i = %low`` is not a result: no name follows it.
+    """
+    values = tokens.values
+    if values[index][:1] == "%":
+        while values[index][:1] == "%" and values[index + 1] == ",":
+            index += 2
+        if values[index][:1] != "%" or values[index + 1] != "=":
+            return None
+        index += 2
+    return index if _is_name(tokens, index) else None
+
+
+def _is_dictionary(tokens: Tokens, brace: int) -> bool:
+    """Whether a brace opens an attribute dictionary, and not a region.
+
+    A lone name is a unit attribute, unless it ends a region ("tt.return", "scf.yield").
+    """
+    name, following = tokens.values[brace + 1], tokens.values[brace + 2]
+    if not (name[0] == '"' or name[0].isalpha() or name[0] == "_"):
+        return False
+    if following == "}":
+        return not name.endswith(("return", "yield"))
+    return following in ("=", ",")
+
+
+def _dictionary(tokens: Tokens, brace: int) -> dict[str, str]:
+    """Read ``{name = value, "quoted.name" = value, unit}``."""
+    attributes: dict[str, str] = {}
+    for first, end in tokens.split(brace + 1, tokens.match[brace]):
+        value = tokens.slice(first + 2, end) if end - first > 2 else "unit"
+        attributes[tokens.values[first].strip('"')] = value
+    return attributes
+
+
+def _arguments(tokens: Tokens, opener: int) -> list[UnfinishedArgument]:
+    """Read ``(%x: type {attributes} loc(...), ...)``."""
+    values = tokens.values
+    block_arguments: list[UnfinishedArgument] = []
+    for first, end in tokens.split(opener + 1, tokens.match[opener]):
+        if values[first][0] != "%":
+            continue
+        index = first + 2
+        while index < end and values[index] not in ("{", "loc") and not is_location(values[index]):
+            index = tokens.after(index)
+        argument = UnfinishedArgument(values[first])
+        argument.type = tokens.slice(first + 2, index)
+        if index < end and values[index] == "{":
+            argument.attributes.update(_dictionary(tokens, index))
+            index = tokens.after(index)
+        if index < end and is_location(values[index]):
+            argument.location = (index, index + 1)
+        elif index < end and values[index] == "loc" and tokens.match[index + 1]:
+            argument.location = (index + 2, tokens.match[index + 1])
+        block_arguments.append(argument)
+    return block_arguments
+
+
+def _after_type(tokens: Tokens, index: int) -> int:
+    """Return the token after a type, or ``index`` where there is none.
+
+    Types are ``!tt.ptr<f32>``, ``i32``, ``tensor<...>`` and, where the rest is implied, ``<...>``.
+    """
+    value = tokens.values[index]
+    if value[:1] == "!" or value[:1].isalpha():
+        index += 1
+    return tokens.after(index) if tokens.values[index] == "<" else index
