@@ -44,6 +44,11 @@ def test_shows_elements_that_repeat(kernel: str, complaint: str, remedy: str, lo
         assert look(code, f"sectors.py:{kernel}") == []  # padding rows would not help
 
 
+def test_a_value_for_each_element_of_a_tile_is_counted(look: Look) -> None:
+    (finding,) = look(CODE, "scales.py:scaled_rows", SPREAD=True)
+    assert "takes each element 1,024 times: its address does not depend" in finding.message
+
+
 def test_shows_the_layout_of_a_larger_tile(look: Look) -> None:
     (finding,) = look(CODE, "sectors.py:spread")
     assert "in 32 threads of a warp: its layout is that of a tile that" in finding.message

@@ -7,7 +7,7 @@ IRLENS_KERNELS = {
     "scaled_rows": {
         "sizes": {"n": 4096},
         "args": {"x": "fp32[n, 1024]", "scale": "fp16[n]", "out": "fp32[1024]", "n": "n"},
-        "constexprs": {"N": 1024},
+        "constexprs": {"N": 1024, "SPREAD": False},
         "options": {"num_warps": 4},
         "grid": [132],
     },
@@ -28,12 +28,15 @@ IRLENS_KERNELS = {
 
 
 @triton.jit
-def scaled_rows(x, scale, out, n, N: tl.constexpr):
+def scaled_rows(x, scale, out, n, N: tl.constexpr, SPREAD: tl.constexpr):
     """Add up rows, each with a factor."""
     columns = tl.arange(0, N)
     total = tl.zeros([N], tl.float32)
     for row in tl.range(0, n, num_stages=3):
-        factor = tl.load(scale + row)
+        if SPREAD:
+            factor = tl.load(scale + row + tl.zeros([N], tl.int32))
+        else:
+            factor = tl.load(scale + row)
         total += tl.load(x + row * N + columns) * factor
     tl.store(out + columns, total)
 
