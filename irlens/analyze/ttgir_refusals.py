@@ -42,6 +42,9 @@ TRANSPOSED = (
     "the tensor core takes operands of this type only with K contiguous, so that the tile is"
     " transposed as it is copied, element by element, and the smallest asynchronous copy is 4 bytes"
 )
+SEVERAL_LAYOUTS = (
+    "products take its tile from different layouts of LDS, and the compiler copies ahead into one"
+)
 CHAINED = (
     "its address is loaded in the same iteration, and the compiler places it in the last stage,"
     " which uses it"
@@ -61,12 +64,14 @@ class LoopBody(msgspec.Struct, frozen=True):
         to_load: Operations that the address or mask of a load depends on.
         transposed: Operations whose narrow elements go to shared memory with another dimension
             contiguous than in registers.
+        several: Operations whose values go to shared memory in different layouts.
     """
 
     has_dot: bool
     to_dot: frozenset[int]
     to_load: frozenset[int]
     transposed: frozenset[int]
+    several: frozenset[int]
 
     @staticmethod
     def read(module: Module, values: Values, loop: Operation) -> "LoopBody":
@@ -79,6 +84,11 @@ class LoopBody(msgspec.Struct, frozen=True):
         factors = [value for dot in dots for value in _factors(values, dot)]
         factors += (value for store in stores for value in values.operands[store.index])
         addresses = (value for load in loads for value in values.operands[load.index])
+        buffers: dict[int, set[str]] = {}
+        for each in body:
+            if each.does == "allocate shared" and each.operands:
+                source = _untransposed(module, values, each)
+                buffers.setdefault(source, set()).add(each.result_type.layout)
         return LoopBody(
             has_dot=bool(dots),
             to_dot=_backwards(module, values, loop, factors),
@@ -90,6 +100,7 @@ class LoopBody(msgspec.Struct, frozen=True):
                 for source in values.operands[each.index]
                 if source is not None
             ),
+            several=frozenset(index for index, layouts in buffers.items() if len(layouts) > 1),
         )
 
 
@@ -129,6 +140,8 @@ def refusal(
     if not body.has_dot and loop.num_stages is None:
         return NO_DOT
     reason = _of_the_load(load, body, stages, widest_access, too_narrow(module))
+    if reason == UNKNOWN and not nvidia and load.index in body.several:
+        return SEVERAL_LAYOUTS
     if reason != UNKNOWN or pipelined:
         return reason
     return _of_the_loop(module, module.operations[loop.operation])
@@ -200,6 +213,19 @@ def _transposes(module: Module, allocation: Operation) -> bool:
         return False
     rank = len(tensor.shape)
     return registers.order[0] != (rank - 2 if shared.numbers.get("transposed") else rank - 1)
+
+
+def _untransposed(module: Module, values: Values, allocation: Operation) -> int:
+    """Return the operation whose value a buffer holds, or its threads' transposition of it."""
+    operation = allocation
+    for _ in range(2):
+        (source, *_) = values.operands[operation.index]
+        if source is None or source.region is not None:
+            return allocation.index
+        operation = module.operations[source.operation]
+        if not operation.name.endswith(".in_thread_transpose"):
+            break
+    return operation.index
 
 
 def _factors(values: Values, operation: Operation) -> list[Value | None]:

@@ -37,6 +37,9 @@ for k in range(0, K, BLOCK_K):                 # and num_stages=4 with the launc
 * Inside a condition: load unconditionally, under a mask.
 * Outside the inner loop of a nest that `flatten=True` fuses, such as the bias of a tile: load it
   before the loop where all tiles share it. Otherwise it costs one latency a tile.
+* Taken by products in different layouts of LDS (AMD), as a left and a right operand in the backward
+  pass of attention: load the tile again for the other product, with another `eviction_policy`, or
+  the compiler makes one load of both. The cache has it.
 * In a loop that prints or asserts: remove `tl.device_print` and `tl.device_assert`.
 * In a loop with `tl.debug_barrier()`: remove it. Triton places the barriers that shared memory
   needs.
@@ -71,6 +74,7 @@ from irlens.analyze.ttgir_refusals import (
     NOT_FOR,
     OUTER,
     PRINTS,
+    SEVERAL_LAYOUTS,
     SMALL,
     TRANSPOSED,
     UNKNOWN,
@@ -110,6 +114,10 @@ _HINTS = {
     SMALL: _NEIGHBOURS,
     NO_OPERAND: "load it before the loop, or write tl.range(..., num_stages=N) for all loads",
     INDIRECT: "load the indices before the loop, or request one stage more",
+    SEVERAL_LAYOUTS: (
+        "load the tile for each product, with another eviction_policy so that the loads stay apart,"
+        " and compare the times"
+    ),
     CHAINED: "load the indices before the loop, or request at most 4 stages",
     TRANSPOSED: "store the matrix with K contiguous",
     PRINTS: "remove tl.device_print and tl.device_assert from the loop",
@@ -159,7 +167,11 @@ def find(facts: Facts) -> Iterator[Match]:
             stage=facts.ttgir.stage,
             line=load.line,
             source=load.source,
-            blame=Blame(reason=reason, kind="spread" if missing else "", suffices=missing or None),
+            blame=Blame(
+                reason=reason,
+                kind="spread" if missing else "several" if reason == SEVERAL_LAYOUTS else "",
+                suffices=missing or None,
+            ),
         )
 
 

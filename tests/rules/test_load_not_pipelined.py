@@ -36,6 +36,14 @@ def test_a_single_value_is_pipelined_if_it_is_wide_enough(look: Look, target: st
     assert look(CODE, "scales.py:scaled_dot", target, STAGES=3) == []
 
 
+@pytest.mark.parametrize("target", ["gfx942", "gfx950"])
+def test_amd_copies_a_tile_into_one_layout(look: Look, target: str) -> None:
+    (finding,) = look(CODE, "two_products.py:two_products", target)
+    assert "products take its tile from different layouts of LDS" in finding.message
+    assert look(CODE, "two_products.py:two_products", target, AGAIN=True) == [], "as the hint says"
+    assert look(CODE, "two_products.py:two_products", "sm_80") == []
+
+
 def test_a_loaded_pointer_and_stride_need_their_alignment(look: Look) -> None:
     (finding,) = look(CODE, "loaded_pointers.py:listed_rows")
     assert "reads less than 4 consecutive bytes" in finding.message

@@ -51,6 +51,7 @@ PLANS_CTAS = (
 BYTES = {"x_ptr": "int8[n_rows, n_cols]"}
 MULTIPLES = "known to be multiples of 16"
 SECTORS, USERS = f"{FINDINGS}/sectors.py", f"{FINDINGS}/users.py"
+TWO_PRODUCTS = f"{FINDINGS}/two_products.py"
 SCALES = f"{FINDINGS}/scales.py"
 WARPS = f"{FINDINGS}/warp_specialized.py:ws_matmul"
 HELD = f"{FINDINGS}/held_back.py"
@@ -83,9 +84,11 @@ TABLE: list[Row] = [
      "TritonGPUAssignLatencies", "on the loop itself"),
     (f"{FINDINGS}/loads.py:biased_dot", "gfx942", BY_DOT, {}, "IRL203", "bias_ptr",
      "TritonAMDGPUScheduleLoops", "on the loop itself"),
-    (f"{SCALES}:scaled_rows", "sm_80", {}, {}, "IRL203", "factor", "TritonGPUAssignLatencies",
+    (TWO_PRODUCTS, "gfx942", {}, {}, "IRL203", "tile =", AMD_LOOPS, "a load for each product"),
+    (TWO_PRODUCTS, "gfx950", {}, {}, "IRL203", "tile =", AMD_LOOPS, "a load for each product"),
+    (f"{SCALES}:scaled_rows", "sm_80", {}, {}, "IRL203", "scale + row)", "TritonGPUAssignLatencies",
      "a value of 4 bytes"),
-    (f"{SCALES}:scaled_rows", "gfx942", {}, {}, "IRL203", "factor", AMD_LOOPS,
+    (f"{SCALES}:scaled_rows", "gfx942", {}, {}, "IRL203", "scale + row)", AMD_LOOPS,
      "a value of 4 bytes"),
     (f"{SCALES}:scaled_dot", "sm_100", {}, {}, "IRL203", "factor", "TritonGPUAssignLatencies",
      "on the loop itself"),
@@ -301,6 +304,8 @@ BY_HAND = [
     (f"{FINDINGS}/loads.py:biased_dot", "gfx942", {"STAGES": "3"}, {}, "IRL203"),
     (f"{FINDINGS}/loads.py:row_sum", "sm_90", {"STAGES": "3"}, {"n_cols": "1024"}, "IRL203"),
     (f"{FINDINGS}/loads.py:row_sum", "sm_90", {"STAGES": "3", "num_warps": "8"}, BYTES, "IRL203"),
+    (TWO_PRODUCTS, "gfx942", {"AGAIN": "True"}, {}, "IRL203"),
+    (TWO_PRODUCTS, "gfx950", {"AGAIN": "True"}, {}, "IRL203"),
     (f"{SCALES}:scaled_rows", "sm_80", {}, {"scale": "fp32[n]"}, "IRL203"),
     (f"{SCALES}:scaled_rows", "gfx942", {}, {"scale": "fp32[n]"}, "IRL203"),
     (f"{SCALES}:scaled_dot", "sm_100", {"STAGES": "3"}, {}, "IRL203"),

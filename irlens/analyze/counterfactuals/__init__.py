@@ -179,6 +179,8 @@ _DECIDED_BY: Mapping[str, str] = {
 }
 #: Kinds of shallow loops of AMD that a pass decides, and not LLVM.
 _OF_PASSES = frozenset({"buffered", "chained"})
+#: AMD's pass that places the loads of loops into stages.
+_OF_AMD = "TritonAMDGPUScheduleLoops"
 #: The pass that makes pointers of descriptors on GPUs without TMA.
 _WITHOUT_TMA = "TritonRewriteTensorDescriptorToPointer"
 #: The pass that divides tiles among the CTAs of a cluster, and what newer versions call it.
@@ -214,6 +216,8 @@ def decided_by(finding: Finding) -> str:
         return _PLANS_CTAS
     if finding.code == "IRL305" and kind == "several":
         return "the loops"
+    if finding.code == "IRL203" and kind == "several":
+        return _OF_AMD
     if finding.code == "IRL302" and kind == "rows":
         return "the tile"
     if finding.code == "IRL314" and kind == "operand":

@@ -62,18 +62,12 @@ def of_load(symptom: Symptom) -> Iterator[Change]:
         yield from fewer_warps(symptom)
         yield from larger_tile(symptom, load, _MOST_THREADS, symptom.blame.suffices or 1)
     elif reason in (refusals.NARROW, refusals.SMALL):
-        if load is not None and access_edits.is_narrow_value(load):
-            text = access_edits.with_four_bytes(module, load)
-            yield Change("a value of 4 bytes in its place", ttir=text)
-        yield from _loaded_divisible(module, load)
-        yield from _described(module)
-        yield from _all_divisible(module)
-        yield from _of_mask(module, load)
-        if load is not None:
-            yield from larger_tile(symptom, load, _MOST_THREADS)
+        yield from _wider(symptom, load)
     elif reason == refusals.CHAINED and loop is not None:
         yield from _unchained(module, loop)
         yield stages_of(module, loop, _STAGES)
+    elif reason == refusals.SEVERAL_LAYOUTS and load is not None:
+        yield Change("a load for each product", ttir=access_edits.with_own_loads(module, load))
     elif reason == refusals.CONDITIONAL and load is not None:
         yield from _unconditional(symptom, load)
     elif reason == refusals.TRANSPOSED:
@@ -90,6 +84,20 @@ def of_load(symptom: Symptom) -> Iterator[Change]:
             yield Change(words, ttir=text, cause="the loop has warp_specialize=True")
         yield from _one_way(symptom, loop)
         yield from _of_mask(module, load)
+
+
+def _wider(symptom: Symptom, load: Operation | None) -> Iterator[Change]:
+    """Yield what lets a thread read four bytes at a time."""
+    module = symptom.module
+    if load is not None and access_edits.is_narrow_value(load):
+        text = access_edits.with_four_bytes(module, load)
+        yield Change("a value of 4 bytes in its place", ttir=text)
+    yield from _loaded_divisible(module, load)
+    yield from _described(module)
+    yield from _all_divisible(module)
+    yield from _of_mask(module, load)
+    if load is not None:
+        yield from larger_tile(symptom, load, _MOST_THREADS)
 
 
 def _of_loop(symptom: Symptom, loop: Operation) -> Iterator[Change]:

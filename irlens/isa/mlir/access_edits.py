@@ -11,6 +11,7 @@ from irlens.isa.mlir.types import Tensor, Type
 
 #: How the names of values begin that an edit adds.
 _OWN = "%irlens"
+_LOAD = re.compile(r"(.* = tt\.load [^{:]*?)(?:\{(.*?)\} )?(: .*)")
 _VALUE = re.compile(r"%[\w$.#-]+")
 
 
@@ -100,6 +101,25 @@ def with_four_bytes(module: Module, load: Operation) -> str:
             *([] if bits == str(kind) else [last]),
         ]
     )
+    return "\n".join(lines)
+
+
+def with_own_loads(module: Module, load: Operation) -> str:
+    """Return the text with a load for each operation that uses one.
+
+    Each has an attribute of its own: loads that differ in nothing become one.
+    """
+    lines, at, (result, _) = module.text.split("\n"), load.span.line - 1, load.results[0]
+    used = re.compile(rf"{re.escape(result)}(?![\w$.#-])")
+    users = [row for row, line in enumerate(lines) if row != at and used.search(line)]
+    if (match := _LOAD.fullmatch(lines[at])) is None:
+        return module.text
+    before, attributes, after = match.groups()
+    for number, row in enumerate(users[1:], 2):
+        own = f"{_OWN}_{number}"
+        lines[row] = used.sub(own, lines[row])
+        given = ", ".join(filter(None, [attributes, f"tt.irlens = {number} : i32"]))
+        lines[at] += f"\n{used.sub(own, before)}{{{given}}} {after}"
     return "\n".join(lines)
 
 

@@ -20,7 +20,10 @@ _VERDICTS = {
 }
 _NO_CAUSE = "cause not found: the finding goes with a change that leaves its cause alone"
 #: What a pass leaves undone, where the dumps do not show it.
-_LEFT = {"IRL305": "which moves loads out of loops that store nothing only"}
+_LEFT = {
+    ("IRL305", ""): "which moves loads out of loops that store nothing only",
+    ("IRL203", "several"): "which leaves such loads to the iteration that uses them",
+}
 #: What decides that is no pass.
 _OUTSIDE = {
     "the launch": "its grid and the order of its programs, which no pass changes",
@@ -130,8 +133,10 @@ def _nodes(explanation: Explanation, said: Sequence[str]) -> Iterator[Node]:
 
 def _decided(explanation: Explanation) -> str:
     name, number = explanation.decided_by, explanation.number
-    if number is not None and explanation.finding.code in _LEFT:
-        return f"{name}, pass {number}, {_LEFT[explanation.finding.code]}"
+    finding = explanation.finding
+    left = _LEFT.get((finding.code, finding.blame.kind if finding.blame is not None else ""))
+    if number is not None and left is not None:
+        return f"{name}, pass {number}, {left}"
     if number is not None:
         return f"{name}, pass {number}: the first that treats the line differently with the change"
     if name in _OUTSIDE:
