@@ -45,7 +45,7 @@ def test_shows_elements_that_repeat(kernel: str, complaint: str, remedy: str, lo
 
 
 def test_a_value_for_each_element_of_a_tile_is_counted(look: Look) -> None:
-    (finding,) = look(CODE, "scales.py:scaled_rows", SPREAD=True)
+    (finding,) = look(CODE, "scales.py:scaled_rows", args={"scale": "fp32[n]"}, SPREAD=True)
     assert "takes each element 1,024 times: its address does not depend" in finding.message
 
 
