@@ -18,15 +18,13 @@ from pathlib import Path
 import msgspec
 
 from irlens.compiler import Device, Request, find_device, find_kernel
+from irlens.compiler.planning import Plan
 from irlens.compiler.sources.description import known_kernels
 from irlens.model.errors import IrlensError
-from irlens.model.sweep import SWEEP_SCHEMA, Sweep, Trial, with_measurement
+from irlens.model.sweep import SWEEP_SCHEMA, Measurement, Result, Sweep, Trial, with_measurement
 from irlens.session import Configurations
 from irlens.session.session import Session
 from irlens.sweeps.tasks import (
-    Inspected,
-    Planned,
-    Timed,
     decode_answer,
     encode_task,
     run_inspect,
@@ -69,7 +67,7 @@ def measure_samples(device: Device, until: float) -> Iterator[Sweep]:
             try:
                 if isinstance(planned, Crash):
                     raise IrlensError(planned.reason)
-                variants = [each.request for each in decode_answer(planned, Planned).plan.variants]
+                variants = [each.request for each in decode_answer(planned, Plan).variants]
                 compiled = compile_all(spec, variants, compilers)
                 trials = [measure(spec, each, stopwatch, device) for each in compiled]
             except IrlensError as error:
@@ -90,7 +88,7 @@ def compile_all(spec: str, requests: Sequence[Request], pool: LocalPool) -> list
     for index, answer in sorted(run_tasks(pool, run_inspect, tasks), key=lambda each: each[0]):
         if isinstance(answer, Crash):
             raise IrlensError(answer.reason)
-        (result,) = decode_answer(answer, Inspected).results
+        (result,) = decode_answer(answer, list[Result])
         trials.append(
             Trial(
                 label=" ".join(f"{n}={value}" for n, value in requests[index].settings.items()),
@@ -115,7 +113,7 @@ def measure(spec: str, trial: Trial, pool: LocalPool, device: Device) -> Trial:
     try:
         if isinstance(answer, Crash):
             raise IrlensError(answer.reason)
-        return with_measurement(trial, decode_answer(answer, Timed).measurement)
+        return with_measurement(trial, decode_answer(answer, Measurement))
     except IrlensError as error:
         print(f"{spec}: {error.message}", flush=True)
         return msgspec.structs.replace(trial, reason=f"no time: {error.message}")

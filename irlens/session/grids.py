@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from irlens.artifacts import processes
 from irlens.model.config import number_of
 from irlens.model.errors import IrlensError
 from irlens.model.text import count
@@ -115,7 +114,7 @@ def sweep(
     if not selects(selection) and samples_sizes(configurations):
         return time_over_sizes(session, kernel, configurations, jobs=jobs)
     requests = requests_of(session, kernel, with_listed_values(configurations))
-    grid = compile_sweep(session, requests, selection, LocalPool(jobs or processes.processors()))
+    grid = compile_sweep(session, requests, selection, LocalPool(jobs))
     with grid.journal:
         grid.journal.remove()
     return build_sweep(grid, selection)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from irlens.artifacts import processes, store
+from irlens.artifacts import store
 from irlens.model.capture import Capture, Disassembly, Manifest, load_notes
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 from irlens.model.text import first_of
@@ -467,7 +467,7 @@ class Session:
         from irlens.sweeps.worker_pool import LocalPool
 
         self.prepare(requests)
-        pool = LocalPool(jobs or processes.processors())
+        pool = LocalPool(jobs)
         try:
             yield pool
         finally:

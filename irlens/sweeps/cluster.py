@@ -1,10 +1,9 @@
 """A worker pool on a Dask cluster."""
 
 import socket
-from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from irlens.model.errors import IrlensError
 from irlens.sweeps.tasks import Handler
@@ -13,22 +12,6 @@ from irlens.sweeps.worker_pool import Crash
 _SECONDS_TO_CONNECT = 10
 #: Tasks submitted for each thread of a worker, so that none waits for the network.
 _TASKS_PER_THREAD = 2
-
-
-class _DaskFuture(Protocol):
-    """What ``distributed.Client.submit`` returns. Dask drops the task of one that is collected."""
-
-    def add_done_callback(self, callback: Callable[["_DaskFuture"], None]) -> None:
-        """Call something in a thread of Dask's once the task has ended."""
-
-    def cancelled(self) -> bool:
-        """Return whether the task was cancelled, or its cluster is gone."""
-
-    def result(self) -> bytes:
-        """Return the answer; wait for it again if it was lost with its worker."""
-
-    def cancel(self) -> None:
-        """Drop the task."""
 
 
 class ClusterPool:
@@ -74,9 +57,10 @@ class ClusterPool:
         """Submit a task.
 
         Dask's own ``get_executor`` fails where a worker dies whose answer is in flight: it has
-        the answer, no longer finds the task finished, and takes the answer for an error.
+        the answer, no longer finds the task finished, and takes the answer for an error. Dask drops
+        the task of a future that is collected.
         """
-        submitted: _DaskFuture = self._client.submit(handler, task, pure=False)
+        submitted = self._client.submit(handler, task, pure=False)
         answer: Future[bytes] = Future()
         answer.add_done_callback(lambda each: submitted.cancel() if each.cancelled() else None)
         submitted.add_done_callback(partial(_settle, answer))
@@ -100,7 +84,7 @@ class ClusterPool:
         self._client.close()
 
 
-def _settle(answer: Future[bytes], submitted: _DaskFuture) -> None:
+def _settle(answer: Future[bytes], submitted: Any) -> None:
     """Pass on how a task ended, unless the answer was abandoned."""
     if submitted.cancelled():
         answer.cancel()

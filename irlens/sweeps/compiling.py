@@ -18,7 +18,6 @@ from irlens.sweeps.journal import Journal
 from irlens.sweeps.tasks import (
     Compiled,
     Handler,
-    Inspected,
     decode_answer,
     encode_task,
     from_error,
@@ -249,7 +248,7 @@ class _Compilation:
             elif compiling:
                 self._take_compiled(job.numbers[0], decode_answer(answer, Compiled))
             else:
-                self._take_results(job.numbers, decode_answer(answer, Inspected).results)
+                self._take_results(job.numbers, decode_answer(answer, list[Result]))
         except IrlensError as error:
             self._take_failure(job, error)
         now = time.monotonic()

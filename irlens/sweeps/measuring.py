@@ -14,7 +14,7 @@ from irlens.model.errors import IrlensError, NotInstalledError
 from irlens.model.sweep import Measurement, ProviderName, ProviderTime, Trial, with_measurement
 from irlens.sweeps.journal import Journal
 from irlens.sweeps.selection import needs_time, passes
-from irlens.sweeps.tasks import Timed, decode_answer, encode_task, run_timing
+from irlens.sweeps.tasks import decode_answer, encode_task, run_timing
 from irlens.sweeps.worker_pool import Crash, LocalPool, run_tasks
 
 #: Takes the number of completed configurations, their total, and what is being worked on with the
@@ -210,7 +210,7 @@ class _Stopwatch:
         try:
             if isinstance(answer, Crash):
                 raise IrlensError(answer.reason, hint=answer.last_line)
-            measurement = decode_answer(answer, Timed).measurement
+            measurement = decode_answer(answer, Measurement)
         except IrlensError:
             self.stop()
             self._pool = LocalPool(1)

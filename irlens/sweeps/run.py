@@ -36,7 +36,7 @@ from irlens.sweeps.selection import (
     split_top,
     target_facts,
 )
-from irlens.sweeps.tasks import Planned, decode_answer, encode_task, run_plan
+from irlens.sweeps.tasks import decode_answer, encode_task, run_plan
 from irlens.sweeps.worker_pool import Crash, WorkerPool, run_tasks
 
 
@@ -162,7 +162,7 @@ def plan_grid(requests: Sequence[Request], pool: WorkerPool) -> Plan:
             f"loading the kernel's file crashes the process: {answer.reason}",
             hint=answer.last_line or None,
         )
-    return decode_answer(answer, Planned).plan
+    return decode_answer(answer, Plan)
 
 
 def trial_of(

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -23,7 +23,7 @@ from irlens.artifacts.processes import Refused
 from irlens.compiler import KernelSource, Request, capture, find_kernel
 from irlens.compiler.compile_request import is_stored, measure
 from irlens.compiler.kernel_session import import_compiler
-from irlens.compiler.planning import Plan, plan
+from irlens.compiler.planning import plan
 from irlens.compiler.sources.lookup import samples_folder
 from irlens.compiler.toolchains.interpreters import CompilerDiedError
 from irlens.figures import SWEEP_FIGURES
@@ -32,7 +32,7 @@ from irlens.model.errors import ArtifactError, CaptureError, IrlensError
 from irlens.model.estimate import TimeEstimate
 from irlens.model.ranking import of_report
 from irlens.model.report import Pipeline, Report
-from irlens.model.sweep import Depth, FigureValue, Measurement, Outcome, ProviderName, Result
+from irlens.model.sweep import Depth, FigureValue, Outcome, ProviderName, Result
 from irlens.model.traffic import flops_of_floor
 from irlens.report import inspect
 from irlens.report.inspection import Inspection
@@ -60,13 +60,13 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     against: list[ProviderName] = []
 
 
-class Planned(msgspec.Struct, frozen=True, tag="planned"):
-    """The answer of ``run_plan``."""
+class Answered(msgspec.Struct, Generic[T], frozen=True, tag="answer"):
+    """What a task asked for."""
 
-    plan: Plan
+    content: T
 
 
-class Compiled(msgspec.Struct, frozen=True, tag="compiled"):
+class Compiled(msgspec.Struct, frozen=True):
     """The answer of ``run_compile``.
 
     Attributes:
@@ -78,26 +78,11 @@ class Compiled(msgspec.Struct, frozen=True, tag="compiled"):
     seconds: float | None = None
 
 
-class Inspected(msgspec.Struct, frozen=True, tag="inspected"):
-    """The answer of ``run_inspect``: the result of each request."""
-
-    results: list[Result]
-
-
-class Timed(msgspec.Struct, frozen=True, tag="timed"):
-    """The answer of ``run_timing``."""
-
-    measurement: Measurement
-
-
-class Counted(msgspec.Struct, frozen=True, tag="counted"):
+class Counted(msgspec.Struct, frozen=True):
     """The answer of ``run_count``: a launch, or why what it asks for is unknown."""
 
     launch: CountedLaunch | None
     reason: str = ""
-
-
-Answer: TypeAlias = Planned | Compiled | Inspected | Timed | Counted
 
 
 def encode_task(
@@ -124,49 +109,48 @@ def encode_task(
 
 
 def run_plan(task: bytes) -> bytes:
-    """Return every variant that the task's requests ask for: ``Planned`` or ``Refused``."""
-    return _run(task, lambda task: Planned(plan(task.requests)))
+    """Return every variant that the task's requests ask for, as a ``Plan``."""
+    return _run(task, lambda task: plan(task.requests))
 
 
 def run_compile(task: bytes) -> bytes:
-    """Compile the task's single request: ``Compiled`` or ``Refused``."""
+    """Compile the task's single request; return ``Compiled``."""
     return _run(task, lambda task: _compiled(task.requests[0]))
 
 
 def run_inspect(task: bytes) -> bytes:
-    """Inspect the task's requests together, compiled if they have not been: ``Inspected``."""
-    return _run(task, lambda task: Inspected(_inspect(task.requests)))
+    """Inspect the task's requests together, compiled if they have not been: ``list[Result]``."""
+    return _run(task, lambda task: _inspect(task.requests))
 
 
 def run_timing(task: bytes) -> bytes:
-    """Launch the task's single request repeatedly: ``Timed`` or ``Refused``."""
-    return _run(task, lambda task: Timed(measure(task.requests[0], task.against)))
+    """Launch the task's single request repeatedly; return its ``Measurement``."""
+    return _run(task, lambda task: measure(task.requests[0], task.against))
 
 
 def run_count(task: bytes) -> bytes:
-    """Count what the task's single request asks of each unit: ``Counted`` or ``Refused``."""
+    """Count what the task's single request asks of each unit, as ``Counted``."""
     return _run(task, lambda task: _count(task.requests[0]))
 
 
 def decode_answer(answer: bytes, kind: type[T]) -> T:
-    """Return an answer of the expected kind.
+    """Return the content of an answer, of the expected kind.
 
     Raises:
-        IrlensError: It is a ``Refused``.
+        IrlensError: The worker refused the task.
     """
-    decoded = msgspec.msgpack.decode(answer, type=Answer | Refused)
+    decoded = msgspec.msgpack.decode(answer, type=Answered[kind] | Refused)  # type: ignore[valid-type]
     if isinstance(decoded, Refused):
         raise IrlensError(decoded.message, hint=decoded.hint)
-    if not isinstance(decoded, kind):
-        raise TypeError(f"a {type(decoded).__name__}, not a {kind.__name__}")
-    return decoded
+    content: T = decoded.content
+    return content
 
 
-def _run(encoded: bytes, work: Callable[[Task], Answer]) -> bytes:
+def _run(encoded: bytes, work: Callable[[Task], object]) -> bytes:
     try:
         task = msgspec.msgpack.decode(encoded, type=Task)
         _check(task)
-        answer: Answer | Refused = work(task)
+        answer: Answered[object] | Refused = Answered(work(task))
     except IrlensError as error:
         answer = Refused(error.message, error.hint)
     except Exception as error:  # a bug of irlens in one configuration must not end the sweep

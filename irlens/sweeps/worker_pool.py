@@ -178,12 +178,15 @@ class LocalPool:
 
     Each worker is an executor of its own, so that one that crashes or is killed loses its own
     task alone.
+
+    Args:
+        jobs: Their number; as many as there are processors if not given.
     """
 
     shares_store = True
 
-    def __init__(self, jobs: int) -> None:
-        self.width = jobs
+    def __init__(self, jobs: int | None = None) -> None:
+        self.width = jobs or processes.processors()
         self._logs = TemporaryFolder()
         self._workers: list[_Worker] = []
 

@@ -17,9 +17,9 @@ from irlens.model.sweep import Result
 from irlens.sweeps.compiling import compile_variants
 from irlens.sweeps.journal import Journal
 from irlens.sweeps.tasks import (
+    Answered,
     Compiled,
     Handler,
-    Inspected,
     Task,
     run_compile,
     run_inspect,
@@ -27,17 +27,17 @@ from irlens.sweeps.tasks import (
 from irlens.sweeps.worker_pool import Crash
 
 #: What a worker answers of configurations; ``None`` for one that it does not survive.
-Work: TypeAlias = Callable[[Handler, list[int]], Compiled | Inspected | Refused | None]
+Work: TypeAlias = Callable[[Handler, list[int]], Compiled | list[Result] | Refused | None]
 
 
 def result(number: int) -> Result:
     return Result(outcome="fits", reason=str(number))
 
 
-def work(handler: Handler, numbers: list[int]) -> Compiled | Inspected | Refused | None:
+def work(handler: Handler, numbers: list[int]) -> Compiled | list[Result] | Refused | None:
     if handler is run_compile:
         return Compiled(None)
-    return Inspected([result(each) for each in numbers])
+    return [result(each) for each in numbers]
 
 
 class Pool:
@@ -61,7 +61,8 @@ class Pool:
         if answer is None:
             future.set_exception(BrokenExecutor())
         else:
-            future.set_result(msgspec.msgpack.encode(answer))
+            sent = answer if isinstance(answer, Refused) else Answered(answer)
+            future.set_result(msgspec.msgpack.encode(sent))
         return future
 
     def is_crash(self, error: BaseException) -> bool:
@@ -134,7 +135,7 @@ def test_workers_do_both_at_once_where_nothing_is_gained(
 def test_what_does_not_compile_is_not_inspected(variants: list[PlannedVariant]) -> None:
     failed = Result(outcome="failed", reason="no")
 
-    def fail(handler: Handler, numbers: list[int]) -> Compiled | Inspected | Refused | None:
+    def fail(handler: Handler, numbers: list[int]) -> Compiled | list[Result] | Refused | None:
         if handler is run_compile and numbers == [3]:
             return Compiled(failed)
         if handler is run_compile and numbers == [4]:
@@ -153,7 +154,7 @@ def test_what_does_not_compile_is_not_inspected(variants: list[PlannedVariant]) 
 def test_one_that_cannot_be_inspected_leaves_the_others(
     variants: list[PlannedVariant], answer: Refused | None
 ) -> None:
-    def fail(handler: Handler, numbers: list[int]) -> Compiled | Inspected | Refused | None:
+    def fail(handler: Handler, numbers: list[int]) -> Compiled | list[Result] | Refused | None:
         if handler is run_inspect and 2 in numbers:
             return answer
         return work(handler, numbers)
@@ -175,7 +176,7 @@ def test_what_fails_whatever_the_configuration_is_an_error(variants: list[Planne
 def test_known_results_are_not_asked_for_again(
     variants: list[PlannedVariant],
 ) -> None:
-    def stop(handler: Handler, numbers: list[int]) -> Compiled | Inspected | Refused | None:
+    def stop(handler: Handler, numbers: list[int]) -> Compiled | list[Result] | Refused | None:
         if handler is run_inspect and 4 in numbers:
             raise KeyboardInterrupt
         return work(handler, numbers)

@@ -18,10 +18,9 @@ from irlens.model.sweep import Result, Trial
 from irlens.render import Options, render
 from irlens.sweeps.suggesting import Limits, Reached, _changed, _tried, suggest
 from irlens.sweeps.tasks import (
+    Answered,
     Compiled,
     Handler,
-    Inspected,
-    Planned,
     Task,
     run_compile,
     run_plan,
@@ -63,25 +62,23 @@ class Pool:
 
     def submit(self, handler: Handler, task: bytes) -> Future[bytes]:
         requests = msgspec.msgpack.decode(task, type=Task).requests
-        answer: Planned | Inspected | Compiled
+        answer: Plan | list[Result] | Compiled
         if handler is run_plan:
             variants = []
             for each in requests:
                 names = _CURRENT | self._request.settings | each.settings
                 request = msgspec.structs.replace(each, settings=names)
                 variants.append(PlannedVariant(request=request, triton="3.9.0", names=names))
-            answer = Planned(Plan(function="softmax_kernel", variants=variants, dependencies={}))
+            answer = Plan(function="softmax_kernel", variants=variants, dependencies={})
         elif handler is run_compile:
             answer = Compiled(None)
         else:
             if len(self.tried) > self._limit:
                 raise KeyboardInterrupt
             self.tried += [each.settings for each in requests]
-            answer = Inspected(
-                [result(each.settings, self._time(each.settings)) for each in requests]
-            )
+            answer = [result(each.settings, self._time(each.settings)) for each in requests]
         future: Future[bytes] = Future()
-        future.set_result(msgspec.msgpack.encode(answer))
+        future.set_result(msgspec.msgpack.encode(Answered(answer)))
         return future
 
     def is_crash(self, error: BaseException) -> bool:

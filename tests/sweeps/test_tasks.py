@@ -9,12 +9,12 @@ import pytest
 
 from irlens import gpus
 from irlens.compiler import Request, find_kernel
+from irlens.compiler.planning import Plan
 from irlens.model.config import identity_of
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.report import Report
 from irlens.model.sweep import Result
 from irlens.sweeps.tasks import (
-    Planned,
     decode_answer,
     encode_task,
     from_error,
@@ -129,7 +129,7 @@ def k(x, n, B: tl.constexpr):
     )
     answer = run_plan(encode_task(find_kernel(request.kernel), [request]))
     with pytest.raises(IrlensError, match="more than 64 bits"):
-        decode_answer(answer, Planned)
+        decode_answer(answer, Plan)
 
 
 def test_records_with_such_integers_have_an_identity() -> None:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from irlens.artifacts import processes
 from irlens.cli import Exit, output
 from irlens.cli.formats import ListFormat, list_format_option
 from irlens.cli.options import jobs_option
@@ -47,7 +46,7 @@ def command(form: ListFormat, destination: Path | None, jobs: int | None) -> Exi
     from irlens.sweeps.worker_pool import LocalPool
 
     device, gpu = find_gpu()
-    pool = LocalPool(jobs or processes.processors())
+    pool = LocalPool(jobs)
     try:
         with interruptible("calibrating", "timed", resumes=False) as update:
             found = calibrate(device, gpu, pool, update)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from irlens.artifacts import processes
 from irlens.cli import Exit, new_session, options, output
 from irlens.cli.output import interruptible, write_json
 from irlens.cli.settings import received_as
@@ -291,4 +290,4 @@ def _workers(settings: _Settings) -> "WorkerPool":
         return ClusterPool(settings.cluster)
     from irlens.sweeps.worker_pool import LocalPool
 
-    return LocalPool(settings.jobs or processes.processors())
+    return LocalPool(settings.jobs)
