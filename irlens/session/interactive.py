@@ -2,9 +2,10 @@
 
 import itertools
 import threading
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -129,11 +130,11 @@ class InteractiveSession(LongQuestions):
         self._compilations = Compilations(
             origins, lambda capture: self._duplicates.canonical_key(key_of(capture, 0), capture)
         )
-        self._reports: OrderedDict[tuple[str, Disassembly], Report] = OrderedDict()
+        self._report = lru_cache(_MAX_REPORTS)(self._made_report)
         self._reporting: defaultdict[tuple[str, Disassembly], threading.Lock] = defaultdict(
             threading.Lock
         )
-        self._codes: OrderedDict[str, tuple[bytes, CaptureCode]] = OrderedDict()
+        self._code_of = lru_cache(_MAX_CODES)(self._parsed_code)
         self._coding = threading.Lock()
         self._demands: dict[str, Demand | None] = {}
         self._compiling = threading.Lock()
@@ -244,21 +245,13 @@ class InteractiveSession(LongQuestions):
         with self._reporting[key, disassembly]:
             return self._report(key, disassembly)
 
-    def _report(self, key: str, disassembly: Disassembly) -> Report:
-        known = self._reports.get((key, disassembly))
-        if known is not None:
-            self._reports.move_to_end((key, disassembly))
-            return known
+    def _made_report(self, key: str, disassembly: Disassembly) -> Report:
         item = self._item(key)
         if isinstance(item, Report):
             return item
         code = self._code(key)
         whole = disassembly is Disassembly.REQUIRE
-        report = report_of(code, disassembly) if whole else complete_report(code)
-        self._reports[key, disassembly] = report
-        if len(self._reports) > _MAX_REPORTS:
-            self._reports.popitem(last=False)
-        return report
+        return report_of(code, disassembly) if whole else complete_report(code)
 
     def single(self) -> str | None:
         """Return the key of the only entry, ``None`` if there are several.
@@ -419,16 +412,12 @@ class InteractiveSession(LongQuestions):
 
     def _code(self, key: str) -> CaptureCode:
         """Return the code of an entry, which is compiled if needed."""
-        capture = self._capture(key)
-        digest = capture.digest  # somebody may write into its files, or remove them
+        digest = self._capture(key).digest  # somebody may write into its files, or remove them
         with self._coding:
-            known, code = self._codes.pop(key, (b"", None))
-            if code is None or known != digest:
-                code = CaptureCode(capture)
-            self._codes[key] = digest, code
-            if len(self._codes) > _MAX_CODES:
-                self._codes.popitem(last=False)
-        return code
+            return self._code_of(key, digest)
+
+    def _parsed_code(self, key: str, _digest: bytes) -> CaptureCode:
+        return CaptureCode(self._capture(key))
 
     def _capture_or_none(self, key: str) -> Capture | None:
         """Return the capture of an entry, ``None`` for a saved report."""
