@@ -4,32 +4,19 @@ It starts them with ``-c``, for which Python puts the working directory in front
 a ``subprocess.py`` or ``torch.py`` there would be executed in each worker.
 """
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
 
-#: As the option ``-P``, for interpreters whose command is not irlens's.
-_VARIABLE = "PYTHONSAFEPATH"
+from irlens.artifacts.environment import with_variables
 
-
-@contextmanager
-def safe_path() -> Iterator[None]:
-    """Let interpreters that start within the block leave out the working directory."""
-    before = os.environ.get(_VARIABLE)
-    os.environ[_VARIABLE] = "1"
-    try:
-        yield
-    finally:
-        del os.environ[_VARIABLE]
-        if before is not None:
-            os.environ[_VARIABLE] = before
+#: As the option ``-P``, for interpreters whose command is not irlens's: they leave out the working
+#: directory.
+_SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 
 
 def start_tracker() -> None:
     """Start the process that watches what spawned processes share; it is one for all of them."""
-    with safe_path():
+    with with_variables(_SAFE_PATH):
         resource_tracker.ensure_running()
 
 
@@ -38,7 +25,7 @@ class SafeProcess(SpawnProcess):
 
     def start(self) -> None:
         """Start it."""
-        with safe_path():
+        with with_variables(_SAFE_PATH):
             super().start()
 
 

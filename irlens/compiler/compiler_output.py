@@ -5,12 +5,13 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from functools import cache
 from pathlib import Path
 
 from irlens.artifacts import pass_dumps
+from irlens.artifacts.environment import with_variables
 from irlens.model.errors import TROUBLE
 
 #: Waits for a line on stdin. If the process dies instead, it prints the end of the log: LLVM ends
@@ -164,7 +165,7 @@ def printed_passes(log: Path, of: Collection[str]) -> Iterator[Callable[[], byte
     settings = dict(_SETTINGS)
     for each in of:
         settings |= _OF[each]
-    with environment(settings, without=[PATH]):
+    with with_variables(settings, without=[PATH]):
         try:
             with divert_output(log) as printed, buffered as merged:
                 yield lambda: pass_dumps.compressed(text())
@@ -178,20 +179,6 @@ def printed_passes(log: Path, of: Collection[str]) -> Iterator[Callable[[], byte
 def _say(lines: list[str]) -> None:
     if lines:
         print(*lines, sep="\n", file=sys.stderr)
-
-
-@contextmanager
-def environment(settings: Mapping[str, str], without: Iterable[str]) -> Iterator[None]:
-    """Set variables of this process's environment in a context, and leave out others."""
-    before = {name: os.environ.pop(name, None) for name in (*settings, *without)}
-    os.environ.update(settings)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
 
 
 @contextmanager

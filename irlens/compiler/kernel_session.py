@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from irlens.artifacts.environment import with_variables
 from irlens.compiler.calls.argument_values import Argument
 from irlens.compiler.calls.binding import Call, require_values, resolve
 from irlens.compiler.calls.expressions import BUILT_IN
-from irlens.compiler.compiler_output import environment, redirect_output
+from irlens.compiler.compiler_output import redirect_output
 from irlens.compiler.request import Request
 from irlens.compiler.sources.description import Description, KernelSource
 from irlens.compiler.sources.loading import Loaded, loaded
@@ -143,4 +144,4 @@ def import_compiler() -> None:
 
 def _without_interpreter() -> AbstractContextManager[None]:
     """Hide ``TRITON_INTERPRET``: a Triton imported with it set cannot compile its own library."""
-    return environment({}, without=("TRITON_INTERPRET",))
+    return with_variables({}, without=("TRITON_INTERPRET",))

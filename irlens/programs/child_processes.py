@@ -10,8 +10,8 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import wraps
 from multiprocessing import util
 from pathlib import Path, PurePath
@@ -20,6 +20,7 @@ from uuid import uuid4
 
 import msgspec
 
+from irlens.artifacts.environment import with_variables
 from irlens.compiler.fake_cuda import Deviations
 from irlens.compiler.import_hooks import after_import, postpone_dynamo
 from irlens.compiler.tally import Tally
@@ -123,26 +124,12 @@ def _follow_multiprocessing(variables: Callable[..., dict[str, str]]) -> None:
 
     @wraps(start)
     def started(*args: Any, **options: Any) -> Any:
-        with _environment(variables(os.environ, is_python=True)):
+        # Set while a process starts that inherits them.
+        own = variables(os.environ, is_python=True)
+        with _ENVIRONMENT_LOCK, with_variables(own):
             return start(*args, **options)
 
     util.spawnv_passfds = started
-
-
-@contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set variables while a process starts that inherits them."""
-    with _ENVIRONMENT_LOCK:
-        before = {name: os.environ.get(name) for name in variables}
-        os.environ.update(variables)
-        try:
-            yield
-        finally:
-            for name, value in before.items():
-                if value is None:
-                    os.environ.pop(name, None)
-                else:
-                    os.environ[name] = value
 
 
 def _is_python(command: Any) -> bool:

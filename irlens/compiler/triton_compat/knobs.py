@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from irlens.compiler.compiler_output import environment
+from irlens.artifacts.environment import with_variables
 
 #: Triton up to 3.3 reads these when it compiles. An empty one counts as absent.
 _OF_ENVIRONMENT = (
@@ -38,7 +38,7 @@ def compiling_into(directory: Path) -> Iterator[None]:
     Afterwards, knobs that the user's file has set are as they were.
     """
     if not _HAS_KNOBS:
-        with environment({_CACHE: str(directory)}, without=_OF_ENVIRONMENT):
+        with with_variables({_CACHE: str(directory)}, without=_OF_ENVIRONMENT):
             yield
         return
     from triton import knobs

@@ -13,9 +13,9 @@ ir = pytest.importorskip("triton._C.libtriton").ir
 
 from triton._C.libtriton import passes  # noqa: E402
 
+from irlens.artifacts.environment import with_variables  # noqa: E402
 from irlens.compiler.compiler_output import (  # noqa: E402
     divert_output,
-    environment,
     printed_passes,
 )
 from irlens.compiler.triton_compat.pass_dumps import buffered_dumps  # noqa: E402
@@ -41,7 +41,7 @@ def _printed(folder: Path, name: str) -> bytes:
     settings = {"MLIR_ENABLE_DUMP": "1", "MLIR_ENABLE_TIMING": "1"}
     log = folder / f"{name}.log"
     with (
-        environment(settings, without=["MLIR_DUMP_PATH"]),
+        with_variables(settings, without=["MLIR_DUMP_PATH"]),
         divert_output(log) as printed,
         buffered_dumps(folder / f"{name}.ir") as merged,
     ):
