@@ -6,13 +6,12 @@ with the least estimated time.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
 from irlens.diff import match, other_settings, requested, take_pairs
 from irlens.model.capture import Capture
-from irlens.model.config import Config, Target
 from irlens.model.errors import IrlensError
 from irlens.model.label import labels
 from irlens.model.ranking import rank_reports
@@ -24,6 +23,9 @@ from irlens.session.session import Session
 
 if TYPE_CHECKING:  # it loads the compiler layer
     from irlens.compiler import Request
+
+    #: A configuration that an autotuner tries, and what compiles it alone.
+    _Candidate: TypeAlias = tuple[Capture, Request]
 
 
 def single_request(kernel: str, configurations: Configurations, session: Session) -> "Request":
@@ -37,7 +39,7 @@ def single_request(kernel: str, configurations: Configurations, session: Session
         return requests[0]
     candidates = _fastest_first(kernel, _candidates(requests, session))
     _note(session, candidates, "showing {}")
-    return candidates[0].request
+    return candidates[0][1]
 
 
 def paired_requests(
@@ -52,46 +54,24 @@ def paired_requests(
     Raises:
         IrlensError: See ``single_request``.
     """
-    one, two = (_requests(kernel, each, session) for each in sides)
-    if _is_alone(one) and _is_alone(two):
-        return one[0], two[0]
-    before = _fastest_first(kernel, _candidates(one, session))
-    after = _candidates(two, session)
+    ours, theirs = (_requests(kernel, each, session) for each in sides)
+    if _is_alone(ours) and _is_alone(theirs):
+        return ours[0], theirs[0]
+    before = _fastest_first(kernel, _candidates(ours, session))
+    after = _candidates(theirs, session)
     first, second = (dict(each.settings) for each in sides)
     varied = {name for name in first if first[name] != second[name]}
     paired = _paired(before, after, varied)
     if paired is None:
-        theirs = _fastest_first(kernel, after)
+        fastest = _fastest_first(kernel, after)
         _note(session, before, "comparing {} of each side, before")
-        _note(session, theirs, "comparing {} of each side, after")
-        return before[0].request, theirs[0].request
+        _note(session, fastest, "comparing {} of each side, after")
+        return before[0][1], fastest[0][1]
+    one, two = before[paired[0]], after[paired[1]]
     if len(before) > 1:
-        chosen = [paired[0], *(each for each in before if each is not paired[0])]
+        chosen = [one, *(each for each in before if each is not one)]
         _note(session, chosen, "comparing {} with itself")
-    return paired[0].request, paired[1].request
-
-
-class _Candidate(NamedTuple):
-    """A configuration that an autotuner tries."""
-
-    capture: Capture
-    #: Compiles it alone.
-    request: "Request"
-
-    @property
-    def kernel(self) -> str:
-        """The kernel's name."""
-        return self.capture.kernel
-
-    @property
-    def target(self) -> Target | None:
-        """The GPU it was compiled for."""
-        return self.capture.target
-
-    @property
-    def config(self) -> Config:
-        """The configuration."""
-        return self.capture.config
+    return one[1], two[1]
 
 
 def _requests(kernel: str, configurations: Configurations, session: Session) -> "list[Request]":
@@ -113,20 +93,19 @@ def _is_alone(requests: "Sequence[Request]") -> bool:
     return len(requests) == 1 and b"autotune" not in find_kernel(requests[0].kernel).content
 
 
-def _candidates(requests: "Sequence[Request]", session: Session) -> list[_Candidate]:
-    """Compile what an autotuner tries, each as it is requested alone."""
+def _candidates(requests: "Sequence[Request]", session: Session) -> "list[_Candidate]":
+    """Compile what an autotuner tries, each with the request that compiles it alone."""
     found = []
     for request in requests:
         captures = session.compile(request)
         alone = len(captures) == 1
         found += [
-            _Candidate(each, request if alone else request_of(each, request.kernel, {}))
-            for each in captures
+            (each, request if alone else request_of(each, request.kernel, {})) for each in captures
         ]
     return found
 
 
-def _fastest_first(kernel: str, candidates: Sequence[_Candidate]) -> list[_Candidate]:
+def _fastest_first(kernel: str, candidates: "Sequence[_Candidate]") -> "list[_Candidate]":
     """Return configurations by their estimated times.
 
     Raises:
@@ -134,34 +113,35 @@ def _fastest_first(kernel: str, candidates: Sequence[_Candidate]) -> list[_Candi
     """
     if len(candidates) == 1:
         return list(candidates)
-    ranking = rank_reports([report_of(each.capture) for each in candidates])
+    ranking = rank_reports([report_of(capture) for capture, _ in candidates])
     if len(ranking.problems) > 1:
         folders = sorted(each.name for each in Path(kernel).glob("*/"))
         raise IrlensError(
-            f"{kernel} holds {len(ranking.problems)} launches of {candidates[0].kernel}",
+            f"{kernel} holds {len(ranking.problems)} launches of {candidates[0][0].kernel}",
             hint=f"name one of its captures, such as {Path(kernel) / folders[0]}",
         )
     return [candidates[index] for index in ranking.order]
 
 
 def _paired(
-    before: Sequence[_Candidate], after: Sequence[_Candidate], varied: set[str]
-) -> tuple[_Candidate, _Candidate] | None:
-    """Return the first configuration that is on both sides, with its counterpart."""
+    before: "Sequence[_Candidate]", after: "Sequence[_Candidate]", varied: set[str]
+) -> tuple[int, int] | None:
+    """Return the index of the first configuration that is on both sides, and its counterpart's."""
+    ours, theirs = ([capture for capture, _ in each] for each in (before, after))
     if varied:
 
-        def key(each: _Candidate) -> object:
+        def key(each: Capture) -> object:
             return other_settings(each, varied)
 
-        pairs = take_pairs(list(before), list(after), key, key, unique=False)
+        pairs = take_pairs([*ours], [*theirs], key, key, unique=False)
     else:
-        pairs, _, _ = match(before, after, requested)
-    return min(pairs, key=lambda pair: before.index(pair[0]), default=None)
+        pairs, _, _ = match(ours, theirs, requested)
+    return min(((ours.index(one), theirs.index(other)) for one, other in pairs), default=None)
 
 
-def _note(session: Session, candidates: Sequence[_Candidate], does: str) -> None:
+def _note(session: Session, candidates: "Sequence[_Candidate]", does: str) -> None:
     """Say which of several configurations is taken: the first of them."""
-    reports = [report_of(each.capture) for each in candidates]
+    reports = [report_of(capture) for capture, _ in candidates]
     if len(reports) > 1:
         which = (
             "the fastest" if rank_reports(reports).is_timed else "the first (no times are known)"
