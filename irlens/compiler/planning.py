@@ -38,6 +38,12 @@ class PlannedVariant(msgspec.Struct, frozen=True):
     specialization: tuple[Specialized, ...] = ()
     options: dict[str, ConstexprValue] = {}
 
+    @property
+    def args(self) -> dict[str, ConstexprValue]:
+        """Its run-time arguments that are numbers."""
+        names = (each.name for each in self.specialization if not each.constexpr)
+        return {name: self.names[name] for name in names if name in self.names}
+
 
 class Plan(msgspec.Struct, frozen=True):
     """The variants to compile.

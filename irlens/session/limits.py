@@ -239,10 +239,8 @@ def _probe(capture: "Capture", planned: "PlannedVariant", grid: tuple[int, int, 
     code = CaptureCode(capture).ttir
     if code is None:
         return Probe(unknown="there is no ttir, which says how addresses are computed")
-    parameters = [each.name for each in planned.specialization if not each.constexpr]
-    args = {name: planned.names[name] for name in parameters if name in planned.names}
     try:
-        found = broken(code.named, args, grid)
+        found = broken(code.named, planned.args, grid)
     except UnknownTrafficError as error:
         reason = str(error).replace("the traffic depends", "what is accessed depends")
         return Probe(unknown=reason)

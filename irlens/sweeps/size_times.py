@@ -164,12 +164,10 @@ class Launches:
         if isinstance(code, Result):
             return code
         planned = self._variants[number]
-        parameters = [each.name for each in planned.specialization if not each.constexpr]
-        args = {name: planned.names[name] for name in parameters if name in planned.names}
         given = code.capture.config
         try:
             grid = grid_of(planned, self._blocks[self.keys[number]]) or given.grid
-            config = replace(given, args=msgspec.convert(args, type(given.args)), grid=grid)
+            config = replace(given, args=msgspec.convert(planned.args, type(given.args)), grid=grid)
             launch = code.with_capture(replace(code.capture, config=config))
             return from_launch(Inspection(launch))
         except (IrlensError, msgspec.ValidationError) as error:

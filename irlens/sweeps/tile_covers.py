@@ -4,7 +4,6 @@ The program derives such a tile from the size (``BLOCK = next_power_of_2(n_cols)
 stays as the size grows, the kernel computes what the tile covers, and leaves the rest out.
 """
 
-import ast
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
@@ -35,22 +34,15 @@ def launch_at(request: Request, name: str, size: int, derived: Derived) -> Reque
 
 def tiles_of(source: KernelSource) -> set[str]:
     """Return the names in the extents of a kernel's tiles."""
-    function = _function_of(source)
+    function = function_of(source)
     return find_uses(function).ranges if function is not None else set()
-
-
-def _function_of(source: KernelSource) -> ast.FunctionDef | None:
-    try:
-        return function_of(source)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
 
 
 def cover_of(
     kernel: str, name: str, planned: Sequence[Mapping[str, object]], last: int
 ) -> TileCover | None:
     """Return the tile that covers the fewest elements of a size, and stays as it grows."""
-    function = _function_of(find_kernel(kernel))
+    function = function_of(find_kernel(kernel))
     if function is None or not planned:
         return None
     numbers = {n: value for n, value in planned[0].items() if type(value) is int}

@@ -37,8 +37,12 @@ def index_names(source: KernelSource) -> set[str]:
 
 
 def function_of(source: KernelSource) -> ast.FunctionDef | None:
-    """Return a kernel's function; ``None`` where its file defines it otherwise."""
-    functions = (n for n in ast.walk(ast.parse(source.content)) if isinstance(n, ast.FunctionDef))
+    """Return a kernel's function; ``None`` where its file defines it otherwise, or is a log."""
+    try:
+        tree = ast.parse(source.content)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
     name = source.function.rpartition(".")[2]
     return next((each for each in functions if each.name == name), None)
 
