@@ -609,7 +609,7 @@ def show_in_notebooks() -> None:
 
     for record in (Comparison, *map(record_of, KINDS)):
         setattr(record, _METHOD, _repr_html)
-    setattr(Capture, _METHOD, _repr_capture)
+    setattr(Capture, _METHOD, lambda capture: _repr_html(inspect(capture)))
 
 
 def _repr_html(record: Any) -> str:
@@ -617,11 +617,6 @@ def _repr_html(record: Any) -> str:
     from irlens.render.html import embedded
 
     return embedded(record)
-
-
-def _repr_capture(capture: "Capture") -> str:
-    """Return the report of a capture, in a frame."""
-    return _repr_html(inspect(capture))
 
 
 def _repr_recording(recording: "Recording") -> str | None:

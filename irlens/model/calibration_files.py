@@ -42,7 +42,7 @@ def by_gpu() -> dict[str, tuple[Path, Calibration]]:
     """
     found: dict[str, tuple[Path, Calibration]] = {}
     for path in paths():
-        calibration = _read_once(path, *_state(path))
+        calibration = _read_once(path, files.state(path))
         other, _ = found.setdefault(calibration.gpu, (path, calibration))
         if other != path:
             raise IrlensError(
@@ -64,15 +64,7 @@ def digest() -> bytes:
     return hashlib.sha256(msgspec.json.encode([calibration for _, calibration in found])).digest()
 
 
-def _state(path: Path) -> tuple[int, int]:
-    try:
-        status = path.stat()
-    except (OSError, ValueError):
-        return 0, 0
-    return status.st_mtime_ns, status.st_size
-
-
 @lru_cache(maxsize=16)
-def _read_once(path: Path, _time: int, _size: int) -> Calibration:
-    """Return the calibration in a file that has this time of the last change and this size."""
+def _read_once(path: Path, _state: files.State | None) -> Calibration:
+    """Return the calibration in a file of this state."""
     return read(path)

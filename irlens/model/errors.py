@@ -34,7 +34,8 @@ class IrlensError(Exception):
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         self.message = clipped(message, _MAX_QUOTED)
-        self.hint = None if hint is None else _clipped_lines(hint)
+        lines = None if hint is None else [clipped(each, _MAX_HINT) for each in hint.split("\n")]
+        self.hint = None if lines is None else "\n".join(lines)
         super().__init__(self.message)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -52,10 +53,6 @@ def _restored(
     error = kind.__new__(kind, *args)
     error.__dict__.update(attributes)
     return error
-
-
-def _clipped_lines(text: str) -> str:
-    return "\n".join(clipped(line, _MAX_HINT) for line in text.split("\n"))
 
 
 def _around(line: str, at: int) -> tuple[str, int]:

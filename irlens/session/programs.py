@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from irlens import gpus
 from irlens.analyze.roofline import roofline
 from irlens.artifacts.load import load
+from irlens.figures import derived
 from irlens.gpus import Gpu
 from irlens.gpus.rates import rate_of
 from irlens.model import files
@@ -254,7 +255,7 @@ def _kernel(
         partial=any(len(each.kernel.launches or ()) > _MOST_LAUNCHES for each in timed),
         entry=largest.kernel.entry,
         reason=next((each.reason for each in timed if each.reason), ""),
-        flops=_flops(report),
+        flops=derived.flops(report) if report is not None else None,
         compute_flops=flops_of_floor(report.traffic, report.roofline) if report else None,
         roofline=report.roofline if report is not None else None,
         time=report.time if report is not None else None,
@@ -292,11 +293,6 @@ class _Timed:
                 self.total_us = sum(totals)
                 self.report = reports[max(range(len(reports)), key=totals.__getitem__)]
         self.reason = "" if self.total_us is not None else _reason(kernel, reports)
-
-
-def _flops(report: Report | None) -> int | None:
-    traffic = report.traffic if report is not None else None
-    return None if traffic is None or traffic.flops is None else sum(traffic.flops.values())
 
 
 def _each_us(report: Report) -> float | None:

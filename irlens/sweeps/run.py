@@ -94,7 +94,10 @@ def compile_grid(
         )
     with ExitStack() as stack:
         journal = stack.enter_context(Journal(plan, variants))
-        labels = [_place(*each) for each in zip(variants, _labels(variants), strict=True)]
+        labels = [
+            " ".join(filter(None, (each.request.target.name, label)))
+            for each, label in zip(variants, _labels(variants), strict=True)
+        ]
 
         def watch(done: int, running: Sequence[tuple[int, float]]) -> None:
             progress(done, len(variants), [(labels[each], taken) for each, taken in running])
@@ -206,10 +209,6 @@ def _labels(variants: Sequence[PlannedVariant]) -> list[str]:
         " ".join(filter(None, (triton and f"Triton {triton}", label)))
         for triton, label in zip(_tritons(variants), labels, strict=True)
     ]
-
-
-def _place(variant: PlannedVariant, label: str) -> str:
-    return " ".join(filter(None, (variant.request.target.name, label)))
 
 
 def _tritons(variants: Sequence[PlannedVariant]) -> list[str | None]:
