@@ -9,8 +9,9 @@ import atexit
 import ctypes
 import re
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,19 @@ def _return_constants(hooks: Any, results: dict[int, int | float], length: int) 
 def _restore_vtable(hooks: Any, table: int, keep_alive: object) -> None:
     """Restore an object's vtable; ``keep_alive`` owns the replacement until now."""
     hooks[0] = table
+
+
+def within(
+    function: Callable[..., Any], context: Callable[[], AbstractContextManager[object]]
+) -> Callable[..., Any]:
+    """Return a function that enters a new context for each call."""
+
+    @wraps(function)
+    def entered(*args: Any, **kwargs: Any) -> Any:
+        with context():
+            return function(*args, **kwargs)
+
+    return entered
 
 
 @contextmanager

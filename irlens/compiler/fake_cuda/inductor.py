@@ -28,7 +28,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
 from irlens.compiler.fake_cuda import Deviations, NoValueError
-from irlens.compiler.fake_cuda.device import is_fake, memory_of, plain_pytorch
+from irlens.compiler.fake_cuda.device import is_fake, memory_of, plain_pytorch, within
 from irlens.compiler.fake_cuda.propagation import operators
 from irlens.compiler.fake_cuda.values import Values
 from irlens.compiler.import_hooks import after_import
@@ -58,7 +58,7 @@ def read_constants(lowering: Any, values: Values, deviations: Deviations) -> Non
     """Patch ``torch._inductor.graph`` to read constants where it puts them into kernels."""
     graph = lowering.GraphLowering
     for name in ("get_attr", "add_tensor_constant", "constant_name"):
-        setattr(graph, name, _with_constants(getattr(graph, name), values))
+        setattr(graph, name, within(getattr(graph, name), lambda: _Constants(values)))
     inline = graph.get_attr
 
     @wraps(inline)
@@ -83,7 +83,7 @@ def read_constants(lowering: Any, values: Values, deviations: Deviations) -> Non
 def hash_constants(caching: Any, values: Values) -> None:
     """Patch ``torch._inductor.codecache`` to read constants for the keys of compiled graphs."""
     pickler = caching.FxGraphCachePickler
-    reduce = _with_constants(pickler._reduce_tensor, values)
+    reduce = within(pickler._reduce_tensor, lambda: _Constants(values))
 
     @wraps(reduce)
     def reduce_tensor(self: Any, tensor: torch.Tensor) -> Any:
@@ -100,26 +100,22 @@ def time_padding(padding: ModuleType) -> None:
     for name in ("_should_pad", "_should_pad_bench", "should_pad_bench"):  # PyTorch's versions
         method = getattr(padding, name, None)
         if method is not None:
-            setattr(padding, name, _with_constants(method))
+            setattr(padding, name, within(method, lambda: _Constants(None)))
 
 
 def fold_constants(folding: Any, mode: TorchFunctionMode, values: Values) -> None:
     """Patch ``torch._inductor.constant_folding`` to fold frozen parameters on the fake device."""
-    run = _with_constants(folding.ConstantFolder.run, values)
-
-    @wraps(run)
-    def recorded(*args: Any, **kwargs: Any) -> Any:
-        with operators(mode, values):
-            return run(*args, **kwargs)
-
-    folding.ConstantFolder.run = recorded
+    run = within(folding.ConstantFolder.run, lambda: _Constants(values))
+    folding.ConstantFolder.run = within(run, lambda: operators(mode, values))
 
 
 def fold_on_cpu(passes: ModuleType) -> None:
     """Patch ``torch._inductor.fx_passes.joint_graph`` to compute a graph's values on the CPU."""
     folder = passes.UniformValueConstantFolder
-    folder.__init__ = _on_cpu(folder.__init__)
-    folder.run = _on_cpu(folder.run)
+    # The mode of fake tensors would turn "cuda" into "meta" before this one.
+    for name in ("__init__", "run"):
+        method = within(getattr(folder, name), _OnCpu)
+        setattr(folder, name, within(method, torch._C.DisableTorchFunction))
 
 
 def _values_of(tensor: torch.Tensor) -> torch.Tensor | None:
@@ -138,17 +134,6 @@ def _keep(tensor: torch.Tensor, source: torch.Tensor) -> None:
         size, stride = tensor.size(), tensor.stride()
         values = torch.empty_strided(size, stride, dtype=tensor.dtype, device="cpu")
         _VALUES[memory_of(tensor)] = values.copy_(source)
-
-
-def _with_constants(method: Any, values: Values | None = None) -> Any:
-    """Return the method, run in a mode that answers for constants."""
-
-    @wraps(method)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        with _Constants(values):
-            return method(*args, **kwargs)
-
-    return wrapped
 
 
 class _Constants(TorchFunctionMode):  # type: ignore[misc]  # mypy does not follow torch
@@ -182,18 +167,6 @@ _ANSWERS: dict[Any, Any] = {
     torch.Tensor.is_meta.__get__: False,
 }
 _READS = (torch.Tensor.item, torch.Tensor.tolist)
-
-
-def _on_cpu(method: Any) -> Any:
-    """Return the method, with its computations on the CPU."""
-
-    @wraps(method)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        # The mode of fake tensors would turn "cuda" into "meta" before this one.
-        with torch._C.DisableTorchFunction(), _OnCpu():
-            return method(*args, **kwargs)
-
-    return wrapped
 
 
 class _OnCpu(TorchDispatchMode):  # type: ignore[misc]  # mypy does not follow torch

@@ -28,6 +28,7 @@ from irlens.compiler.fake_cuda.device import (
     is_fake,
     kernel_registry,
     overload_of,
+    within,
 )
 from irlens.compiler.fake_cuda.values import Values
 
@@ -115,13 +116,9 @@ def _has_python_kernel(operator: OpOverload) -> bool:
 
 def _enter_in_backward(mode: TorchFunctionMode, values: Values) -> None:
     """Enter the mode for the program's own ``backward``, its hooks, and recomputed checkpoints."""
-    run = torch.autograd._engine_run_backward
-
-    def entered(*args: Any, **kwargs: Any) -> Any:
-        with mode, operators(mode, values):  # the engine's threads copy them
-            return run(*args, **kwargs)
-
-    torch.autograd._engine_run_backward = entered
+    # The engine's threads copy them.
+    run = within(torch.autograd._engine_run_backward, lambda: operators(mode, values))
+    torch.autograd._engine_run_backward = within(run, lambda: mode)
 
 
 def _enter_in_autograd_kernels(mode: TorchFunctionMode) -> None:
@@ -134,13 +131,7 @@ def _enter_in_autograd_kernels(mode: TorchFunctionMode) -> None:
     ) -> Any:
         result = impl(self, op_name, fn, dispatch_key, *args, **options)
         if dispatch_key == "AutogradCUDA" and callable(fn):
-
-            @wraps(fn)
-            def entered(*arguments: Any, **keywords: Any) -> Any:
-                with mode:
-                    return fn(*arguments, **keywords)
-
-            impl(self, op_name, entered, "AutogradMeta", *args, **options)
+            impl(self, op_name, within(fn, lambda: mode), "AutogradMeta", *args, **options)
         return result
 
     torch.library.Library.impl = registered
@@ -152,11 +143,7 @@ def _enter_in_saved_tensor_hooks(mode: TorchFunctionMode) -> None:
     init = hooks.__init__
 
     def entered(self: Any, pack_hook: Any, unpack_hook: Any) -> None:
-        def packed(tensor: torch.Tensor) -> Any:
-            with mode:
-                return pack_hook(tensor)
-
-        init(self, packed, unpack_hook)
+        init(self, within(pack_hook, lambda: mode), unpack_hook)
 
     hooks.__init__ = entered
 
@@ -165,13 +152,7 @@ def _enter_in_threads(mode: TorchFunctionMode) -> None:
     start = Thread.start
 
     def entered(self: Thread) -> None:
-        run = self.run
-
-        def run_in_mode() -> None:
-            with mode:
-                run()
-
-        self.run = run_in_mode  # type: ignore[method-assign]
+        self.run = within(self.run, lambda: mode)  # type: ignore[method-assign]
         start(self)
 
     Thread.start = entered  # type: ignore[method-assign]

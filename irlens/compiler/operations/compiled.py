@@ -13,6 +13,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._pytree import tree_leaves
 
+from irlens.compiler.fake_cuda.device import within
 from irlens.compiler.import_hooks import after_import
 from irlens.compiler.operations.log import OperationLog, RecordingMode
 from irlens.compiler.triton_compat.autotuning import pause_while_measuring
@@ -53,10 +54,7 @@ class _Watch:
                 self._is_compiling = False
             return self._called(function, before, names)
 
-        def compiled_inner(*args: Any, **kwargs: Any) -> Any:
-            with self._log.paused():
-                return inner(*args, **kwargs)
-
+        compiled_inner = within(inner, self._log.paused)
         compile_fx.compile_fx = compiled
         compile_fx.compile_fx_inner = compiled_inner
         defaults = getattr(compile_, "__defaults__", None) or ()
