@@ -21,6 +21,7 @@ from pathlib import Path
 
 from irlens.artifacts import inventory, processes, store
 from irlens.artifacts.temporary_folders import TemporaryFolder
+from irlens.model import files
 from irlens.model.errors import ToolError
 from irlens.model.text import rounded_size
 
@@ -249,22 +250,14 @@ def is_disassembled(cubin: bytes) -> bool:
 
 def _cached_path(cubin: bytes, tool: Path) -> Path:
     """Return the cache file of a cubin's disassembly."""
-    maker = "\0".join((_version_now(tool), *_DISASSEMBLE)).encode()
+    maker = "\0".join((_version_once(tool, files.state(tool)), *_DISASSEMBLE)).encode()
     key = hashlib.sha256(hashlib.sha256(cubin).digest() + maker).hexdigest()
     return store.root() / DISASSEMBLY.folder / f"{key}.gz"
 
 
-def _version_now(tool: Path) -> str:
-    """Return the version of a tool, which is asked once for each state of its file."""
-    try:
-        status = tool.stat()
-    except OSError:
-        return version(tool)
-    return _version_of_file(tool, status.st_mtime_ns, status.st_size, status.st_ino)
-
-
 @lru_cache(maxsize=8)
-def _version_of_file(tool: Path, *_state: int) -> str:
+def _version_once(tool: Path, _state: files.State | None) -> str:
+    """Return the version of a tool, which is asked once for each state of its file."""
     return version(tool)
 
 

@@ -133,8 +133,7 @@ def _project_folder(start: Path) -> Path | None:
     if path is None:
         return None
     try:
-        status = path.stat()
-        folder = _kernels_setting(path, status.st_mtime_ns, status.st_size)
+        folder = _kernels_setting(path, files.state(path))
     except (OSError, *files.DECODE_ERRORS) as error:
         raise CaptureError(f"cannot read {path}: {error}") from error
     if folder is None:
@@ -148,13 +147,13 @@ def _project_folder(start: Path) -> Path | None:
 
 
 @lru_cache(maxsize=8)
-def _kernels_setting(path: Path, _time: int, _size: int) -> str | None:
+def _kernels_setting(path: Path, _state: files.State | None) -> str | None:
     """Return a project's ``kernels`` setting; parsing takes longer than to read a kernel's file.
 
     Most projects say nothing to irlens, so that their files need no parsing.
 
     Args:
-        _time: When it was last changed, in nanoseconds.
+        _state: Differs once the file was written or replaced.
     """
     content = path.read_bytes()
     if b"irlens" not in content:
