@@ -149,6 +149,12 @@ class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
     tail: Ratio | None = None
     curves: list[OccupancyCurve] = []
 
+    @property
+    def why_refused(self) -> str:
+        """Why it cannot launch, by the resources; empty if it can."""
+        exceeded = ", ".join(each.replace("_", " ") for each in self.limited_by)
+        return "" if self.launchable else f"a CTA exceeds the GPU's {exceeded}"
+
 
 class PipelineLoad(msgspec.Struct, frozen=True, kw_only=True):
     """Load instructions of a loop that stand at one place and run equally far ahead: AMD only.

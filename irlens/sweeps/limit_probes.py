@@ -161,8 +161,7 @@ class Prober:
             return compiled
         occupancy = Inspection(compiled).occupancy
         if occupancy is not None and not occupancy.launchable:
-            exceeded = ", ".join(each.replace("_", " ") for each in occupancy.limited_by)
-            return _refused("fit", Cause(reason=f"a CTA exceeds the GPU's {exceeded}"))
+            return _refused("fit", Cause(reason=occupancy.why_refused))
         try:
             grid = grid_of(planned, occupancy.blocks_per_sm if occupancy is not None else None)
         except IrlensError as error:

@@ -269,10 +269,6 @@ def from_report(report: Report) -> Result:
 def from_launch(launch: Inspection) -> Result:
     """Return the result of a launch of what compiles, with the figures of launches alone."""
     occupancy, time = launch.occupancy, launch.time_alone
-    reason = ""
-    if occupancy is not None and not occupancy.launchable:
-        exceeded = ", ".join(each.replace("_", " ") for each in occupancy.limited_by)
-        reason = f"a CTA exceeds the GPU's {exceeded}"
     values = {
         name: figure.read(launch)
         for name, figure in SWEEP_FIGURES.items()
@@ -282,7 +278,7 @@ def from_launch(launch: Inspection) -> Result:
     values |= dict(zip(("time", "time_low", "time_high"), times, strict=True))
     return msgspec.structs.replace(
         _from_inspected(launch, time, values),
-        reason=reason,
+        reason=occupancy.why_refused if occupancy is not None else "",
         untimed="" if time is not None and time.estimate_us is not None else launch.why_untimed,
     )
 
