@@ -5,7 +5,6 @@ with the least estimated time.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
@@ -16,7 +15,7 @@ from irlens.model.errors import IrlensError
 from irlens.model.label import labels
 from irlens.model.ranking import rank_reports
 from irlens.session import Configurations, is_compiled
-from irlens.session.grids import require_one_kernel
+from irlens.session.grids import name_one, require_one_kernel
 from irlens.session.recompile import request_of
 from irlens.session.reports import report_of
 from irlens.session.session import Session
@@ -115,10 +114,9 @@ def _fastest_first(kernel: str, candidates: "Sequence[_Candidate]") -> "list[_Ca
         return list(candidates)
     ranking = rank_reports([report_of(capture) for capture, _ in candidates])
     if len(ranking.problems) > 1:
-        folders = sorted(each.name for each in Path(kernel).glob("*/"))
         raise IrlensError(
             f"{kernel} holds {len(ranking.problems)} launches of {candidates[0][0].kernel}",
-            hint=f"name one of its captures, such as {Path(kernel) / folders[0]}",
+            hint=name_one(kernel),
         )
     return [candidates[index] for index in ranking.order]
 

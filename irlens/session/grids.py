@@ -61,11 +61,13 @@ def requests_of(
 def require_one_kernel(kernel: str, requests: "Sequence[Request]") -> None:
     """Raise ``IrlensError`` if KERNEL, as the user wrote it, holds several kernels."""
     if len({request.kernel for request in requests}) > 1:
-        folders = sorted(each.name for each in Path(kernel).glob("*/"))
-        example = f", such as {Path(kernel) / folders[0]}" if folders else ""
-        raise IrlensError(
-            f"{kernel} holds several kernels", hint=f"name one of its captures{example}"
-        )
+        raise IrlensError(f"{kernel} holds several kernels", hint=name_one(kernel))
+
+
+def name_one(kernel: str) -> str:
+    """Return the hint for a KERNEL that holds several captures where one is needed."""
+    first = min(Path(kernel).glob("*/"), default=None)
+    return "name one of its captures" + (f", such as {first}" if first is not None else "")
 
 
 def compile_sweep(
