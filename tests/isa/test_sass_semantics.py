@@ -50,14 +50,15 @@ OF_ARRAYS = [
     "SHF.L.W.U32.HI R0, R1, 0x7, R2", "LOP3.LUT R0, R1, R2, R3, 0x96, !PT",
     "LOP3.LUT R0, R1, 0x1f, RZ, 0xc0, !PT", "IABS R0, R1", "SGXT R0, R1, 0x8",
     "SGXT.U32 R0, R1, 0x1f", "PRMT R0, R1, 0x5410, R2", "PRMT R0, R1, 0xba98, R2", "MOV R0, R1",
-    "R2P PR, R1, 0x6", "S2R R0, SR_TID.X",
+    "R2P PR, R1, 0x6", "S2R R0, SR_TID.X", "ISETP.GE.U32.AND P0, PT, R1, R2, PT",
+    "ISETP.LT.AND P0, P2, R1, R2, PT", "ISETP.NE.OR P0, PT, R1, R2, !PT",
 ]  # fmt: skip
 #: Operations that refuse them and are computed lane by lane.
 OF_LANES = [
     "IADD3 R0, P0, R1, R2, R3", "IADD3.X R0, R1, ~R2, R3, P1, !PT", "LEA R0, P0, R1, R2, 0x4",
     "SHF.R.U32 R0, R1, R2, R3", "LOP3.LUT P0, RZ, R1, R2, RZ, 0xc0, !PT", "SEL R0, R1, R2, P1",
     "VIMNMX R0, R1, R2, PT", "I2FP.F32.S32 R0, R1", "F2I.TRUNC.NTZ R0, R1",
-    "ISETP.GE.U32.AND P0, PT, R1, R2, PT", "@P1 IADD3 R0, R1, 0x1, RZ", "P2R R0, PR, R1, 0x3",
+    "ISETP.GE.U32.AND P0, PT, R1, R2, P1", "@P1 IADD3 R0, R1, 0x1, RZ", "P2R R0, PR, R1, 0x3",
     "SHFL.IDX PT, R0, R1, RZ, 0x1f",
 ]  # fmt: skip
 
@@ -221,3 +222,16 @@ def test_an_unknown_term_that_cannot_matter_does_not() -> None:
 def test_a_guard_decides(held: int | None, result: int | None) -> None:
     registers = {"R0": 3} | ({} if held is None else {"P0": held})
     assert value(run("@P0 MOV R0, 0x8", **registers), "R0") == result
+
+
+@each_row("code", ["ISETP.NE.U32.AND P0, PT, R1, R2, PT", "ISETP.EQ.AND P0, PT, R1, R2, PT"])
+def test_lanes_that_are_not_known_are_not_compared(code: str) -> None:
+    (instruction,) = sass.parse(
+        f'.section .text.k,"ax",@progbits\nk:\n        /*0000*/  {code} ;'
+    ).sections[0].instructions  # fmt: skip
+    step = compile_step(instruction, LAUNCH)
+    assert step is not None
+    lanes: list[Any] = LAUNCH.state(600, 0)
+    lanes[position("R", 1)] = np.array([1, None], object)
+    with pytest.raises(NOT_OF_ARRAYS):
+        step(lanes)

@@ -16,7 +16,7 @@ another CTA on the SM.
 """
 
 import struct
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -142,8 +142,9 @@ class _Warps:
         for name, at in SPECIAL.items():
             self.state[at] = _joined([each.special.get(name) for each in launches])
         self.known: dict[object, Wavefronts] = {}
+        self.served: dict[object, tuple[Wavefronts | None, ...]] = {}
         self.masks: dict[int, NDArray[Any]] = {}
-        self.found: defaultdict[int, list[tuple[Wavefronts | None, ...]]] = defaultdict(list)
+        self.found: defaultdict[int, Counter[object]] = defaultdict(Counter)
 
     def run(self, path: Path) -> list[dict[int, Wavefronts]]:
         """Return the mean wavefronts of each access by each warp."""
@@ -151,11 +152,13 @@ class _Warps:
             for _ in range(min(segment.times, _ROUNDS)):
                 for block in segment.blocks:
                     self._run_block(block)
-        means: list[dict[int, Wavefronts]] = []
-        for warp in range(self.count // _LANES):
-            executions = {n: [each[warp] for each in found] for n, found in self.found.items()}
-            known = {n: [(one, 1) for one in each if one] for n, each in executions.items()}
-            means.append({n: mean_wavefronts(each) for n, each in known.items() if each})
+        means: list[dict[int, Wavefronts]] = [{} for _ in range(self.count // _LANES)]
+        for index, found in self.found.items():
+            executions = [(self.served[key], times) for key, times in found.items()]
+            for warp, mean in enumerate(means):
+                taken = [(each[warp], times) for each, times in executions]
+                if known := [(one, times) for one, times in taken if one is not None]:
+                    mean[index] = mean_wavefronts(known)
         return means
 
     def _run_block(self, block: int) -> None:
@@ -202,9 +205,9 @@ class _Warps:
         import numpy as np
 
         if not _differs(value):
-            return value or 0, np.bool_(value is not None)
+            return value or 0, value is not None
         if value.dtype != object:
-            return value, np.bool_(True)
+            return value, True
         known = np.array([each is not None for each in value])
         return np.where(known, value, 0).astype(np.int64), known
 
@@ -222,24 +225,30 @@ class _Warps:
         import numpy as np
 
         instruction, address = self.instructions[index], self.addresses[index]
-        number, known = self._known(None if address.terms is None else address.number)
-        place: NDArray[Any] = np.full(self.count, number)
+        place: NDArray[Any] = np.full(self.count, address.number)
+        known: Any = address.terms is not None
         for at, scale in address.terms or ():
             value, is_known = self._known(self.state[at])
             place, known = place + scale * value, known & is_known
         held, certain = self._known(1 if address.guard is None else self.state[address.guard])
         running = self._running(mask)
-        takes = running & (np.not_equal(held, 0) != address.negated)
-        unknown = (running & ~certain | takes & ~known).reshape(-1, _LANES).any(axis=1)
-        place, takes = (place & WORD).reshape(-1, _LANES), takes.reshape(-1, _LANES)
+        takes: NDArray[Any] = running & ((held != 0) != address.negated)
+        unknown: Any = np.zeros(self.count, np.bool_)
+        if not (certain is True and known is True):
+            unknown = running & np.logical_not(certain) | takes & np.logical_not(known)
+        takes, unknown = takes.reshape(-1, _LANES), unknown.reshape(-1, _LANES).any(axis=1)
+        place = (place & WORD).reshape(-1, _LANES)
         first = np.where(takes, place, WORD).min(axis=1, keepdims=True) // _WORD * _WORD
         apart = np.where(takes, place - first, -1)
-        self.found[index].append(tuple([
-            None if is_unknown else self._served(instruction, lanes)
-            for lanes, is_unknown in zip(apart, unknown, strict=True)
-        ]))  # fmt: skip
+        key = instruction.opcode, instruction.modifiers, apart.tobytes(), unknown.tobytes()
+        if key not in self.served:
+            self.served[key] = tuple([
+                None if is_unknown else self._of_warp(instruction, lanes)
+                for lanes, is_unknown in zip(apart, unknown, strict=True)
+            ])  # fmt: skip
+        self.found[index][key] += 1
 
-    def _served(self, instruction: Instruction, apart: "NDArray[Any]") -> Wavefronts:
+    def _of_warp(self, instruction: Instruction, apart: "NDArray[Any]") -> Wavefronts:
         """Return the wavefronts of a warp's access, computed once for lanes equally far apart."""
         key = instruction.opcode, instruction.modifiers, apart.tobytes()
         if key not in self.known:

@@ -67,18 +67,18 @@ def compare(form: Form) -> Step | None:
     at, other = form.put(operands[0]), form.put(operands[1])
     decisive = int("OR" in form.modifiers)
     test, bits = _COMPARE[name], 64 if wide else 32
+    mask = (1 << bits) - 1
 
     def run(state: State) -> None:
         x, y, z = a(state), b(state), combined(state)
-        held: bool | None = None
+        held: int | None = None
         if x is not None and y is not None:
-            if not unsigned:
-                x, y = signed(x, bits), signed(y, bits)
+            x, y = (x & mask, y & mask) if unsigned else (signed(x, bits), signed(y, bits))
             held = test(x, y)
             if lower is not None:  # of two words, compared from the lower one up
                 below = lower(state)
                 held = _extended(name, x, y, below)
-        for target, value in ((at, held), (other, None if held is None else not held)):
+        for target, value in ((at, held), (other, None if held is None else 1 - held)):
             if target is not None:
                 state[target] = _combined(value, z, decisive)
 
@@ -123,10 +123,10 @@ def _extended(name: str, x: int, y: int, below: int | None) -> bool | None:
     return None if below is None else bool(below)
 
 
-def _combined(value: bool | None, other: int | None, decisive: int) -> int | None:
-    if other == decisive or (value is not None and int(value) == decisive):
-        return decisive
-    return None if value is None or other is None else 1 - decisive
+def _combined(value: int | None, other: int | None, decisive: int) -> int | None:
+    if value is not None and other is not None:
+        return value | other if decisive else value & other
+    return decisive if decisive in (value, other) else None
 
 
 def select(form: Form) -> Step | None:
