@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from irlens.analyze.cfg import Cfg
 from irlens.analyze.time.barriers import BarrierUses, Use
-from irlens.analyze.time.clock import Clock, Step, TimedInstruction, Units, step_of
+from irlens.analyze.time.clock import Clock, Effects, TimedInstruction, Units
 from irlens.analyze.time.cta_timeline import Timeline
 from irlens.analyze.time.dataflow import UnknownPathError
 from irlens.analyze.time.launched import WarpPath
@@ -104,7 +104,7 @@ class BarrierTimeline:
         self._instructions, self._flow, self._control = instructions, flow, control
         named = {index: meeting(each) for index, each in enumerate(instructions)}
         self._meetings = {index: each for index, each in named.items() if each is not None}
-        self._steps: defaultdict[int, dict[int, list[Step]]] = defaultdict(dict)
+        self._steps: defaultdict[int, dict[int, list[TimedInstruction]]] = defaultdict(dict)
 
     def of_ctas(self, followed: Sequence[Sequence[WarpPath]]) -> list[float]:
         """Return the cycles of each of some CTAs, see ``cycles``."""
@@ -196,20 +196,23 @@ class BarrierTimeline:
             actors.append(_Actor(Clock(units), group.warps * _WARP, code, uses))
         return _Simulation(actors, self._uses, self._meetings, timing.shared).run()
 
-    def _blocks(self, group: _Group) -> Mapping[int, Sequence[Step]]:
+    def _blocks(self, group: _Group) -> Mapping[int, Sequence[TimedInstruction]]:
         """Return the blocks of a path, without what they do to barriers in shared memory."""
         known = self._steps[group.warps]
-        missing = group.path.counts().keys() - known.keys()
         line = replace(self._timeline, warps=group.warps)
-        timed = line.timed(self._instructions, self._flow, missing, self._control)
-        known.update({number: list(map(self._step, code)) for number, code in timed.items()})
+        for number in group.path.counts().keys() - known.keys():
+            known[number] = [self._timed_by(line, n) for n in line.indices(self._flow, number)]
         return known
 
-    def _step(self, timed: TimedInstruction) -> Step:
-        is_use = timed.index in self._uses
-        timed = replace(timed, event=None) if is_use else timed
-        step = step_of(timed)
-        return step._replace(timed=timed) if is_use or timed.index in self._meetings else step
+    def _timed_by(self, line: Timeline, index: int) -> TimedInstruction:
+        """Return an instruction with its times, and with effects where it may meet others."""
+        instruction = self._instructions[index]
+        timed = line.timed(index, instruction, self._control[index])
+        if index in self._uses:
+            return timed._replace(effects=replace(line.effects(index, instruction), event=None))
+        if index in self._meetings:
+            return timed._replace(effects=line.effects(index, instruction))
+        return timed
 
 
 def _coupled(lengths: Iterable[int]) -> list[tuple[int, ...]]:
@@ -227,12 +230,12 @@ def _coupled(lengths: Iterable[int]) -> list[tuple[int, ...]]:
 
 
 def _code(
-    path: Path, blocks: Mapping[int, Sequence[Step]], rounds: Mapping[int, int]
-) -> list[tuple[list[Step], int]]:
+    path: Path, blocks: Mapping[int, Sequence[TimedInstruction]], rounds: Mapping[int, int]
+) -> list[tuple[list[TimedInstruction], int]]:
     """Return the code of each segment of a path, and how often it is followed."""
     return [
         (
-            [step for number in segment.blocks for step in blocks[number]],
+            [each for number in segment.blocks for each in blocks[number]],
             rounds.get(segment.times, segment.times),
         )
         for segment in path.segments
@@ -292,7 +295,7 @@ class _Actor:
         self,
         clock: Clock,
         threads: int,
-        code: Iterator[Step],
+        code: Iterator[TimedInstruction],
         uses: Sequence[Use | None],
     ) -> None:
         self.clock, self.threads = clock, threads
@@ -315,24 +318,25 @@ class _Actor:
 
     def step(self, since: float = 0.0) -> float:
         """Issue the next instruction, not before a time; return when it is through its unit."""
+        assert self.next is not None
         self.clock.now = max(self.clock.now, since)
-        done = self.clock.issue(self.at_stop)
+        done = self.clock.issue(self.next, self.effects)
         self.next, self.is_at_use = next(self._code, None), False
         return done
 
     def skip(self) -> None:
         """Issue the next instruction, whose guard keeps it from doing anything."""
         assert self.next is not None
-        idle = replace(self.at_stop, unit=-1, cycles=0.0, shared=0.0, bytes=0.0)
-        self.next = self.next._replace(timed=idle)
+        idle = replace(self.effects, bytes=0.0)
+        self.next = self.next._replace(unit=-1, cycles=0.0, shared=0.0, effects=idle)
         self.step()
 
     @property
-    def at_stop(self) -> TimedInstruction:
-        """The next instruction, which ``advance`` has stopped at."""
+    def effects(self) -> Effects:
+        """Those of the next instruction, which ``advance`` has stopped at."""
         assert self.next is not None
-        assert self.next.timed is not None
-        return self.next.timed
+        assert self.next.effects is not None
+        return self.next.effects
 
 
 def _announced(uses: Sequence[Use | None]) -> Iterator[int]:
@@ -378,7 +382,7 @@ class _Simulation:
             while actor.next is not None and actor.clock.now <= limit and len(self.ready) == ready:
                 actor.advance(self.stops, limit)
                 if actor.next is not None and actor.clock.now <= limit:
-                    self._go_on(actor, actor.at_stop)
+                    self._go_on(actor, actor.effects)
             if actor.next is None:
                 self._end(actor)
         stuck = next((each.next for each in self.actors if each.next is not None), None)
@@ -386,7 +390,7 @@ class _Simulation:
             raise UnknownPathError("how long its warps wait for each other is unknown")
         return max(each.clock.end() for each in self.actors)
 
-    def _go_on(self, actor: _Actor, instruction: TimedInstruction) -> None:
+    def _go_on(self, actor: _Actor, instruction: Effects) -> None:
         met = self.meetings.get(instruction.index)
         use = actor.come_to_use() if instruction.index in self.uses else None
         if instruction.index in self.uses and use is None:
@@ -454,6 +458,6 @@ class _Simulation:
         self.ready.remove(actor)
         self.threads -= actor.threads
         for number, waiting in list(self.met.items()):
-            met = self.meetings[waiting[0].at_stop.index]
+            met = self.meetings[waiting[0].effects.index]
             if met.threads is None and self.here[number] >= self.threads:
                 self._release(number)

@@ -19,8 +19,8 @@ from irlens.isa.sass.timing import Ordering, Stream
 _ROUNDS = 8
 
 
-class TimedInstruction(msgspec.Struct, frozen=True):
-    """One instruction: its schedule, its latency, and what it occupies for how long.
+class Effects(msgspec.Struct, frozen=True):
+    """What an instruction does besides occupying its unit.
 
     Attributes:
         index: Its index among those of the kernel.
@@ -28,7 +28,7 @@ class TimedInstruction(msgspec.Struct, frozen=True):
         alone: The latency of a load while nothing that the L1 lacks is in flight.
         repeats: Whether it loads only what the CTA has loaded before, so that it brings nothing
             that later loads could wait for.
-        queues: Whether it queues at its unit while the warp goes on: a store, or a product.
+        queues: Whether it queues at its unit while the warp goes on, as a product does.
         ordering: How it orders other work, if it does.
         event: What it does to asynchronous work, if anything.
         takes: Cycles for which the barrier, the fence or the work takes.
@@ -36,15 +36,6 @@ class TimedInstruction(msgspec.Struct, frozen=True):
 
     index: int
     of_memory: bool
-    stall: float
-    wait: tuple[int, ...]
-    write: int
-    read: int
-    latency: float
-    source: float
-    unit: int
-    cycles: float
-    shared: float
     bytes: float
     alone: float
     repeats: bool
@@ -55,33 +46,24 @@ class TimedInstruction(msgspec.Struct, frozen=True):
     takes: float
 
 
-class Step(NamedTuple):
-    """An instruction as ``Clock.run`` takes it: its fields at hand, as a loop runs many times.
+class TimedInstruction(NamedTuple):
+    """One instruction: its schedule, its latency, and what it occupies for how long.
 
     Attributes:
-        timed: The instruction where it loads, orders other work or is of asynchronous work.
+        effects: ``None`` where it neither loads, nor orders other work, nor is of asynchronous
+            work, as of most.
     """
 
-    timed: TimedInstruction | None
+    effects: Effects | None
     wait: tuple[int, ...]
     unit: int
     cycles: float
-    queues: bool
     shared: float
     write: int
     latency: float
     read: int
     source: float
     stall: float
-
-
-def step_of(each: TimedInstruction) -> Step:
-    """Return an instruction as ``Clock.run`` takes it."""
-    plain = each.event is None and each.ordering is None and not each.bytes
-    return Step(
-        None if plain else each, each.wait, each.unit, each.cycles, each.queues, each.shared,
-        each.write, each.latency, each.read, each.source, each.stall,
-    )  # fmt: skip
 
 
 UNITS: tuple[units.Unit, ...] = ("alu", "fma", "xu", "lsu", "tensor")
@@ -177,7 +159,7 @@ class Clock:
         self.written = 0.0
         self.work: defaultdict[Stream, _InFlight] = defaultdict(_InFlight)
 
-    def repeat(self, code: Sequence[Step], times: int, fetch: float = 0.0) -> None:
+    def repeat(self, code: Sequence[TimedInstruction], times: int, fetch: float = 0.0) -> None:
         """Run code a number of times; after some rounds the last ones stand for all others.
 
         Args:
@@ -196,13 +178,13 @@ class Clock:
             self.run(code)
 
     def run(
-        self, code: Iterable[Step], limit: float = inf, stops: Container[int] = ()
-    ) -> Step | None:
+        self, code: Iterable[TimedInstruction], limit: float = inf, stops: Container[int] = ()
+    ) -> TimedInstruction | None:
         """Issue instructions one after the other, as ``issue`` does.
 
         Args:
             limit: The cycle after which no more are issued.
-            stops: Instructions that are not, each of which is ``timed``.
+            stops: Instructions that are not, each of which has effects.
 
         Returns:
             The first instruction that was not issued; ``None`` if all were.
@@ -211,26 +193,24 @@ class Clock:
             self.now, self.ready, self.units.free, self.fetched, self.fetch
         )  # fmt: skip
         left = None
-        for step in code:
-            timed, wait, unit, cycles, queues, shared, write, latency, read, source, stall = step
-            if now > limit or (timed is not None and timed.index in stops):
-                left = step
+        for each in code:
+            effects, wait, unit, cycles, shared, write, latency, read, source, stall = each
+            if now > limit or (effects is not None and effects.index in stops):
+                left = each
                 break
-            if timed is not None:
+            if effects is not None:
                 self.now, self.fetched = now, fetched
-                self.issue(timed)
+                self.issue(each, effects)
                 now, fetched = self.now, self.fetched
                 continue
             for bit in wait:
-                now = max(now, ready[bit])
+                if ready[bit] > now:
+                    now = ready[bit]
             done = now
             if unit >= 0:
-                begun = free[unit]
-                if begun < now:
-                    begun = now
-                done = free[unit] = begun + cycles
-                if not queues:
-                    now = begun
+                if free[unit] > now:
+                    now = free[unit]
+                done = free[unit] = now + cycles
             sent = done
             if shared:
                 free[SHARED] = max(now, free[SHARED]) + shared
@@ -241,9 +221,7 @@ class Clock:
             if read >= 0 and ready[read] < sent + source:
                 ready[read] = sent + source
             fetched += fetch
-            now += stall
-            if now < fetched:
-                now = fetched
+            now = now + stall if now + stall > fetched else fetched
         self.now, self.fetched = now, fetched
         return left
 
@@ -256,66 +234,67 @@ class Clock:
         for work in self.work.values():
             work.advance(cycles)
 
-    def issue(self, each: TimedInstruction) -> float:
+    def issue(self, each: TimedInstruction, effects: Effects) -> float:
         """Issue an instruction; return when it, or all that it loads, has been through its unit."""
         now, ready, free = self.now, self.ready, self.units.free
-        for bit in each.wait:
+        _, wait, unit, cycles, shared, write, latency, read, source, stall = each
+        for bit in wait:
             if ready[bit] > now:
                 now = ready[bit]
-        event = each.event
-        if each.ordering is not None or event is not None:
-            now = self._wait(each, now)
-        done, unit = now, each.unit
+        event = effects.event
+        if effects.ordering is not None or event is not None:
+            now = self._wait(effects, now)
+        done = now
         if unit >= 0:
             begun = max(free[unit], now)
-            done = free[unit] = begun + each.cycles
-            if not each.queues:
+            done = free[unit] = begun + cycles
+            if not effects.queues and unit != STORES:
                 now = begun
-        read, latency = done, each.latency
-        if each.shared:
-            free[SHARED] = max(now, free[SHARED]) + each.shared
+        sent = done
+        if shared:
+            free[SHARED] = max(now, free[SHARED]) + shared
             done = max(done, free[SHARED])
-            read = done if unit >= 0 else read  # a bulk copy comes later: its registers are read
-        if each.bytes:
-            done, latency = self._load(each, now, done)
+            sent = done if unit >= 0 else sent  # a bulk copy comes later: its registers are read
+        if effects.bytes:
+            latency = effects.alone if now >= self.units.loaded else latency
+            done = self._load(effects, latency, done)
         if event is not None:
-            self._record(event, each, done)
-        elif each.ordering == "write":
-            self.written = max(self.written, done + each.takes)
-        if each.write >= 0:
-            ready[each.write] = max(ready[each.write], done + latency)
-        if each.read >= 0:
-            ready[each.read] = max(ready[each.read], read + each.source)
+            self._record(event, effects, done)
+        elif effects.ordering == "write":
+            self.written = max(self.written, done + effects.takes)
+        if write >= 0:
+            ready[write] = max(ready[write], done + latency)
+        if read >= 0:
+            ready[read] = max(ready[read], sent + source)
         self.fetched += self.fetch
-        self.now = max(now + each.stall, self.fetched)
+        self.now = max(now + stall, self.fetched)
         return done
 
-    def _load(self, each: TimedInstruction, now: float, done: float) -> tuple[float, float]:
-        """Return when the last of a load's bytes is sent, and the latency of that."""
+    def _load(self, effects: Effects, latency: float, done: float) -> float:
+        """Return when the last of a load's bytes is sent."""
         units = self.units
-        latency = each.alone if now >= units.loaded else each.latency
-        units.arrived = max(units.arrived, done) + each.bytes / units.port
-        if not each.repeats:
+        units.arrived = max(units.arrived, done) + effects.bytes / units.port
+        if not effects.repeats:
             units.loaded = max(units.loaded, units.arrived + latency)
-        return units.arrived, latency
+        return units.arrived
 
-    def _wait(self, each: TimedInstruction, now: float) -> float:
-        if each.ordering == "barrier":
-            return now + each.takes
-        if each.ordering == "fence":
-            return max(now, self.written) + each.takes
-        if not isinstance(each.event, Wait):
+    def _wait(self, effects: Effects, now: float) -> float:
+        if effects.ordering == "barrier":
+            return now + effects.takes
+        if effects.ordering == "fence":
+            return max(now, self.written) + effects.takes
+        if not isinstance(effects.event, Wait):
             return now
-        limit = None if each.stream == "tma" else each.event.limit
-        return max(now, self.work[each.stream].retire(limit))
+        limit = None if effects.stream == "tma" else effects.event.limit
+        return max(now, self.work[effects.stream].retire(limit))
 
-    def _record(self, event: Event, each: TimedInstruction, done: float) -> None:
-        work = self.work[each.stream]
-        if each.stream == "tma" and isinstance(event, Copy):
-            work.join(done, done + each.takes)
+    def _record(self, event: Event, effects: Effects, done: float) -> None:
+        work = self.work[effects.stream]
+        if effects.stream == "tma" and isinstance(event, Copy):
+            work.join(done, done + effects.takes)
             return
         if issues(event):
-            work.issue(done + each.takes)
+            work.issue(done + effects.takes)
         if isinstance(event, Commit):
             work.commit(done)
 

@@ -12,7 +12,7 @@ One warp stands for all of its CTA, which run side by side: an instruction occup
 once for each of them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 import msgspec
@@ -24,11 +24,10 @@ from irlens.analyze.time.clock import (
     STORES,
     UNITS,
     Clock,
-    Step,
+    Effects,
     TimedInstruction,
     Units,
     issues,
-    step_of,
 )
 from irlens.analyze.time.loop_runs import Path
 from irlens.analyze.time.tensor_memory import Product
@@ -104,41 +103,33 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
             control: The control fields of each of the instructions.
         """
         executed = {number for path in paths for each in path.segments for number in each.blocks}
-        blocks = self.timed(instructions, flow, executed, control)
+        blocks = {
+            number: [
+                (index, self.timed(index, instructions[index], control[index]))
+                for index in self.indices(flow, number)
+            ]
+            for number in executed
+        }
         found = []
         for memory in memories:
             line = self if memory == self.memory else replace(self, memory=memory)
-            here = blocks if line is self else {
+            here = {
                 number: [
-                    line._timed(each.index, instructions[each.index], control[each.index])
-                    if each.of_memory
+                    line.timed(index, instructions[index], control[index])
+                    if line is not self and each.effects is not None and each.effects.of_memory
                     else each
-                    for each in block
+                    for index, each in block
                 ]
                 for number, block in blocks.items()
-            }  # fmt: skip
-            steps = {number: list(map(step_of, block)) for number, block in here.items()}
-            found.append([self._end(steps, path) for path in paths])
+            }
+            found.append([self._end(here, path) for path in paths])
         return found
 
-    def timed(
-        self,
-        instructions: Sequence[Instruction],
-        flow: Cfg,
-        blocks: Iterable[int],
-        control: Sequence[Control],
-    ) -> dict[int, list[TimedInstruction]]:
-        """Return the instructions of each of some blocks with their times."""
-        return {
-            number: [
-                self._timed(index, instructions[index], control[index])
-                for index in flow.blocks[number].indices
-                if index not in self.removed
-            ]
-            for number in blocks
-        }
+    def indices(self, flow: Cfg, block: int) -> Iterator[int]:
+        """Yield the instructions of a block that are not taken out."""
+        return (index for index in flow.blocks[block].indices if index not in self.removed)
 
-    def _end(self, blocks: Mapping[int, Sequence[Step]], path: Path) -> float:
+    def _end(self, blocks: Mapping[int, Sequence[TimedInstruction]], path: Path) -> float:
         clock = Clock(Units(self.timing.port))
         executed = {number for each in path.segments for number in each.blocks}
         size = sum(len(blocks[number]) for number in executed)
@@ -148,37 +139,44 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
             clock.repeat(code, segment.times - 1, _fetch(len(code), _REPEATED))
         return clock.end()
 
-    def _timed(self, index: int, instruction: Instruction, control: Control) -> TimedInstruction:
+    def timed(self, index: int, instruction: Instruction, control: Control) -> TimedInstruction:
+        """Return an instruction with its times."""
+        asked, product = demand(instruction), self.products.get(index)
         per_scheduler = max(1.0, self.warps / self.partitions)
-        asked = demand(instruction)
-        work = asynchronous(instruction) if asked.is_asynchronous else None
-        places = instruction.locations
-        place = places[0] if places else None
+        place = instruction.locations[0] if instruction.locations else None
         number, cycles = self._occupied(asked, per_scheduler, place)
         shared = self._shared_cycles(instruction, asked, self.wavefronts.get(index))
-        if (product := self.products.get(index)) is not None:  # one for the whole CTA
+        if product is not None:  # one for the whole CTA
             cycles, shared = product.multiply_adds / self.multiply_adds, product.shared_cycles
+        return TimedInstruction(
+            None if asked.is_plain and product is None else self.effects(index, instruction),
+            SCOREBOARDS[control.wait],
+            number,
+            cycles,
+            shared,
+            -1 if control.write is None else control.write,
+            self._latency(asked.origin),
+            -1 if control.read is None else control.read,
+            self.timing.source,
+            max(per_scheduler, control.stall),
+        )
+
+    def effects(self, index: int, instruction: Instruction) -> Effects:
+        """Return what an instruction does besides occupying its unit."""
+        asked, places = demand(instruction), instruction.locations
+        work = asynchronous(instruction) if asked.is_asynchronous else None
+        if index in self.products:
             work = "tcgen05", Copy(0, None, at=instruction.offset)
         stream, event = work or ("cp.async", None)
         latency = self._latency(asked.origin)
-        repeated = self.repeated.get(place, 0.0) if asked.loaded and place else 0.0
-        return TimedInstruction(
+        repeated = self.repeated.get(places[0], 0.0) if asked.loaded and places else 0.0
+        return Effects(
             index=index,
             of_memory=asked.origin == "memory" or stream == "tma",
-            stall=max(per_scheduler, control.stall),
-            wait=SCOREBOARDS[control.wait],
-            write=-1 if control.write is None else control.write,
-            read=-1 if control.read is None else control.read,
-            latency=latency,
-            source=self.timing.source,
-            unit=number,
-            cycles=cycles,
-            shared=shared,
             bytes=self._bytes(asked),
             alone=latency + (self.timing.l1 - latency) * repeated,
             repeats=repeated >= 1.0,
-            queues=number == STORES
-            or (event is not None and stream in ("wgmma", "tcgen05") and issues(event)),
+            queues=event is not None and stream in ("wgmma", "tcgen05") and issues(event),
             ordering=asked.ordering,
             event=event,
             stream=stream,

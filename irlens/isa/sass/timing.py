@@ -42,6 +42,7 @@ class Demand(msgspec.Struct, frozen=True, gc=False):
         loaded: Bytes of global memory that a lane loads.
         is_asynchronous: Whether it may begin, commit or await asynchronous work.
         is_bulk_copy: Whether it copies a tile to shared memory.
+        is_plain: Whether it neither loads, nor orders other work, nor is of asynchronous work.
     """
 
     unit: units.Unit
@@ -55,6 +56,7 @@ class Demand(msgspec.Struct, frozen=True, gc=False):
     ordering: Ordering | None
     is_asynchronous: bool
     is_bulk_copy: bool
+    is_plain: bool
 
 
 def demand(instruction: Instruction) -> Demand:
@@ -66,6 +68,8 @@ def demand(instruction: Instruction) -> Demand:
 def _demand(opcode: str, modifiers: tuple[str, ...]) -> Demand:
     name = Mnemonic(opcode, modifiers)
     of_warpgroup = units.is_warpgroup_product(name)
+    came_from, orders, copies = origin(name), ordering(name), is_bulk_copy(name)
+    is_asynchronous = opcode in _OF_STREAMS or of_warpgroup
     return Demand(
         unit=units.unit(name),
         issues=units.issues(name),
@@ -74,10 +78,11 @@ def _demand(opcode: str, modifiers: tuple[str, ...]) -> Demand:
         multiply_adds=units.multiply_adds(name),
         of_warpgroup=of_warpgroup,
         loaded=units.lane_bytes(name) if opcode in units.GLOBAL_LOADS else 0,
-        origin=origin(name),
-        ordering=ordering(name),
-        is_asynchronous=opcode in _OF_STREAMS or of_warpgroup,
-        is_bulk_copy=is_bulk_copy(name),
+        origin=came_from,
+        ordering=orders,
+        is_asynchronous=is_asynchronous,
+        is_bulk_copy=copies,
+        is_plain=came_from != "memory" and not (orders or is_asynchronous or copies),
     )
 
 
