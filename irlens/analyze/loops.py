@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Generic
 
@@ -12,6 +12,7 @@ from irlens.analyze import cfg
 from irlens.analyze.cfg import Block, Cfg
 from irlens.analyze.graph import LoopForest, reverse_postorder
 from irlens.isa.dialect import Function, I_co
+from irlens.isa.events import Event
 from irlens.model.source import SourceLocation
 
 
@@ -41,6 +42,13 @@ class Loops(msgspec.Struct, Generic[I_co], frozen=True, dict=True):
         """Instructions of a block."""
         block = self.cfg.blocks[index]
         return self.instructions[block.start : block.stop]
+
+    def events(
+        self, events_of: Callable[[tuple[I_co, ...]], Iterable[Event]]
+    ) -> dict[int, tuple[Event, ...]]:
+        """Return the events of each block that has any."""
+        found = {n: tuple(events_of(self.block(n))) for n in range(len(self.cfg.blocks))}
+        return {block: some for block, some in found.items() if some}
 
     def header(self, loop: int) -> Block:
         """The block that a loop is entered through."""

@@ -76,7 +76,7 @@ class LoopBody(msgspec.Struct, frozen=True):
     @staticmethod
     def read(module: Module, values: Values, loop: Operation) -> "LoopBody":
         """Follow the operands in a loop's body backwards."""
-        body = [module.operations[index] for block in loop.blocks for index in block.operations]
+        body = module.own(loop)
         dots = [operation for operation in body if operation.name in PRODUCTS]
         loads = [operation for operation in body if operation.name in LOADS]
         # A dot may read from shared memory what is stored there.

@@ -57,18 +57,14 @@ class Grouping:
             return self._place_freely(index)
         first: Verdict | None = None
         for number, slot in enumerate(needed):
-            group = self._slots[slot]
-            assert group is not None
-            verdict = group.admits(index)
+            verdict = self._group(slot).admits(index)
             first = first or verdict
             if verdict.joins and (not number or self._is_free(slot, len(self._slots))):
                 host = slot if not number else self._moved_to_end(slot)
                 for other in needed:
                     if other != slot:
                         self._unite(host, other, index)
-                group = self._slots[host]
-                assert group is not None
-                verdict = group.admits(index)
+                verdict = self._group(host).admits(index)
                 self._take(host, index)
                 return verdict
         assert first is not None
@@ -79,19 +75,21 @@ class Grouping:
             else Verdict(False, "other space", "needs several groups that cannot be one")
         )
 
-    def _take(self, slot: int, index: int) -> None:
+    def _group(self, slot: int) -> Group:
+        """Return the group of a slot that has one."""
         group = self._slots[slot]
         assert group is not None
-        group.take(index)
+        return group
+
+    def _take(self, slot: int, index: int) -> None:
+        self._group(slot).take(index)
         self._slot_of[index] = slot
 
     def _is_free(self, slot: int, until: int) -> bool:
         """Whether no group after a slot, up to another one, needs what the slot's group does."""
-        group = self._slots[slot]
-        assert group is not None
         if until - slot > _FAR:
             return False
-        moved = set(group.members)
+        moved = set(self._group(slot).members)
         return not any(
             not moved.isdisjoint(self._flow.before[each])
             for between in self._slots[slot + 1 : until]
@@ -101,8 +99,7 @@ class Grouping:
 
     def _moved_to_end(self, slot: int) -> int:
         """Let a group run last, and return its new slot."""
-        group = self._slots[slot]
-        assert group is not None
+        group = self._group(slot)
         self._slots[slot] = None
         self._slots.append(group)
         self._slot_of.update(dict.fromkeys(group.members, len(self._slots) - 1))

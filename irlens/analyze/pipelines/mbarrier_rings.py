@@ -197,7 +197,7 @@ class Ring:
     def _waits_by_address(self) -> dict[int, list[int]]:
         """The waits of the function, as indices, by the barrier that each waits for."""
         waits: dict[int, list[int]] = {}
-        for touch in self._tracer.everywhere():
+        for touch in chain.from_iterable(self._tracer.touches.values()):
             if touch.address is not None and self._waits(touch):
                 waits.setdefault(touch.address, []).append(touch.at)
         return waits

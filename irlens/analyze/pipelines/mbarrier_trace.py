@@ -41,6 +41,9 @@ class Touch(msgspec.Struct, frozen=True):
 class Tracer:
     """Traces a function.
 
+    Attributes:
+        touches: Those of each block, as if every loop ran once.
+
     Args:
         touching: For each instruction that touches a barrier, the operand with its address.
     """
@@ -60,9 +63,9 @@ class Tracer:
         self._before = loops.cfg.graph.predecessors
         self._written = self._writes(slice_)
         self._first: dict[int, Values] = {}
-        self._touches: dict[int, list[Touch]] = {}
+        self.touches: dict[int, list[Touch]] = {}
         for block in order:
-            self._first[block], self._touches[block] = self._run(
+            self._first[block], self.touches[block] = self._run(
                 block, self._entry(block, self._first, self._position)
             )
 
@@ -81,23 +84,14 @@ class Tracer:
             for source in self._before[block]:
                 ahead = self._position.get(source, -1)
                 if 0 <= ahead < self._position[block] and not (source in earlier or source in body):
-                    if self._touches[source] and not self._runs_once(source, inside):
+                    if self.touches[source] and not self._runs_once(source, inside):
                         return None
                     earlier.add(source)
                     pending.append(source)
         touches = []
         for block in sorted(earlier, key=self._position.__getitem__):
-            touches += self._touches[block]
+            touches += self.touches[block]
         return touches
-
-    def everywhere(self) -> Iterator[Touch]:
-        """Yield the touches of the whole function, as if every loop ran once."""
-        for _, touches in self.by_block():
-            yield from touches
-
-    def by_block(self) -> Iterator[tuple[int, list[Touch]]]:
-        """Yield the same touches, block by block."""
-        yield from sorted(self._touches.items())
 
     def happens_once(self, block: int) -> bool:
         """Whether a block is in no loop, except for one that only polls a barrier."""
@@ -132,9 +126,9 @@ class Tracer:
         """Return the instructions on barriers that an iteration of a loop can pass by."""
         forest, successors = self._loops.forest, self._loops.cfg.successors
         body = forest.body(loop)
-        touching = (block for block in body if self._touches.get(block))
+        touching = (block for block in body if self.touches.get(block))
         optional = [b for b in touching if may_pass(successors, forest.loops[loop], body, b)]
-        return frozenset(touch.at for block in optional for touch in self._touches[block])
+        return frozenset(touch.at for block in optional for touch in self.touches[block])
 
     def _runs_once(self, block: int, inside: set[int]) -> bool:
         """Whether a block runs once each time the given loops do; polling counts as once."""
@@ -143,7 +137,7 @@ class Tracer:
     def repeats(self, loop: int) -> bool:
         """Whether an inner loop touches barriers, beyond polling one."""
         return any(
-            self._touches.get(block) and not self._spins(block)
+            self.touches.get(block) and not self._spins(block)
             for block in self._loops.forest.body(loop)
             if self._loops.forest.innermost[block] != loop
         )
@@ -206,22 +200,16 @@ def _common(known: list[Values]) -> Values:
     }
 
 
-def ended_outside(
-    loops: FunctionLoops, issues: Sequence[Issues]
-) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Yield what each wait outside of loops ends, in the form of ``RingReading.ended``.
+class EndedOutside:
+    """Iterates over what each wait outside of loops ends, in the form of ``RingReading.ended``.
 
-    Triton issues the first products and copies of a kernel before its loop, and waits for some of
-    them there, too. What a wait after a loop ends depends on the trip count, and is left out.
+    Searches backwards from each wait for the instructions that began its phase. Triton issues the
+    first products and copies of a kernel before its loop, and waits for some of them there, too.
+    What a wait after a loop ends depends on the trip count, and is left out.
 
     Args:
         issues: Every predicate that finds work issued on barriers.
     """
-    yield from _PhaseSearch(loops, issues)
-
-
-class _PhaseSearch:
-    """Searches backwards from each wait for the instructions that began its phase."""
 
     def __init__(self, loops: FunctionLoops, issues: Sequence[Issues]) -> None:
         instructions = loops.function.instructions
@@ -235,7 +223,7 @@ class _PhaseSearch:
             index for index in touching if awaited_barrier(instructions[index]) is not None
         }
         tracer = Tracer(loops, touching)
-        self._touches = dict(tracer.by_block())
+        self._touches = tracer.touches
         self._before = loops.cfg.graph.predecessors
         self._once = {block for block in self._touches if tracer.happens_once(block)}
 

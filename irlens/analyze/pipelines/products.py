@@ -206,10 +206,7 @@ class Products:
         return Ring(self._loops, tcgen05_barrier)
 
     def _events(self) -> dict[int, tuple[Event, ...]]:
-        loops = self._loops
-        events_of = serialized_events if self.serialized else wgmma_events
-        events = {n: tuple(events_of(loops.block(n))) for n in range(len(loops.cfg.blocks))}
-        return {block: some for block, some in events.items() if some}
+        return self._loops.events(serialized_events if self.serialized else wgmma_events)
 
     def settle(self, loop: int) -> SteadyLoop[Counts] | None:
         """Return the groups of ``wgmma`` in the steady state of a reducible loop."""

@@ -68,22 +68,12 @@ _UNTERMINATED = {
         rf"{GAP},{GAP}inlined_at{GAP}{_NUMBERS})?+"
     ),
 }
+_VARIABLES = ".global .shared .const .local .param .visible .extern .weak .common"
+_DIRECTIVES = ".pragma .branchtargets .calltargets .callprototype .alias"
 _BY_WORD = {
     ".reg": Kind.REGISTERS,
-    ".global": Kind.VARIABLE,
-    ".shared": Kind.VARIABLE,
-    ".const": Kind.VARIABLE,
-    ".local": Kind.VARIABLE,
-    ".param": Kind.VARIABLE,
-    ".visible": Kind.VARIABLE,
-    ".extern": Kind.VARIABLE,
-    ".weak": Kind.VARIABLE,
-    ".common": Kind.VARIABLE,
-    ".pragma": Kind.DIRECTIVE,
-    ".branchtargets": Kind.DIRECTIVE,
-    ".calltargets": Kind.DIRECTIVE,
-    ".callprototype": Kind.DIRECTIVE,
-    ".alias": Kind.DIRECTIVE,
+    **dict.fromkeys(_VARIABLES.split(), Kind.VARIABLE),
+    **dict.fromkeys(_DIRECTIVES.split(), Kind.DIRECTIVE),
 }
 
 

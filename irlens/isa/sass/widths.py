@@ -7,6 +7,7 @@ reads R2, R3, UR6 and UR7. The number follows from the opcode's family and the m
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import msgspec
 
@@ -78,9 +79,8 @@ _FUNNELS = frozenset({"SHF", "USHF"})
 _HAVE_64 = frozenset({"IADD", "ISETP", "MOV", "UIADD3", "UISETP", "UMOV"})
 
 
-def _double(instruction: Instruction) -> _Widths:
-    """64-bit floats, pairs of 32-bit floats, and code addresses."""
-    return _same(instruction, _TWO)
+#: 64-bit floats, pairs of 32-bit floats, and code addresses.
+_double = partial(_same, width=_TWO)
 
 
 def _special_pair(instruction: Instruction) -> _Widths:
@@ -119,22 +119,17 @@ def _convert(instruction: Instruction) -> _Widths:
     return [_TWO if each else _ONE for each in wide]
 
 
-def _transfer(instruction: Instruction) -> _Widths:
-    """Loads, stores and atomics outside of global memory: 32-bit addresses."""
-    return _moved(instruction, _ONE)
-
-
-def _global(instruction: Instruction) -> _Widths:
-    """Loads, stores and atomics on global memory: 64-bit addresses, written .E."""
-    return _moved(instruction, _GLOBAL_ADDRESS)
-
-
 def _moved(instruction: Instruction, address: Width) -> _Widths:
+    """Loads, stores and atomics: one width for what is moved, one for each address."""
     size = _data_size(instruction.modifiers)
     if size is None:
         return None
     data = Width(size)
     return [data if operand.kind == "register" else address for operand in instruction.operands]
+
+
+#: Outside of global memory addresses have 32 bits, in it 64, written .E.
+_transfer, _global = (partial(_moved, address=each) for each in (_ONE, _GLOBAL_ADDRESS))
 
 
 def _data_size(modifiers: Iterable[str]) -> int | None:

@@ -60,15 +60,12 @@ def _add_lds_copies(annotator: Annotator, counters: Counters, loops: Loops[Instr
         return site_in_loops(event.line, instruction.locations, "direct-to-lds", around)
 
     for counter, only_copies in _COUNTERS.items():
-        events = {
-            number: some
-            for number, block in enumerate(blocks)
-            if (
-                some := [
-                    event for each in block if (event := counters.event(each, counter)) is not None
-                ]
-            )
-        }
+
+        def events_of(block: Iterable[Instruction], counter: Counter = counter) -> list[Event]:
+            found = (counters.event(each, counter) for each in block)
+            return [each for each in found if each is not None]
+
+        events = loops.events(events_of)
         annotator.add_groups(loops.cfg.graph, events, site_of, lone_waits=only_copies)
 
 

@@ -13,7 +13,7 @@ from irlens.analyze.pipelines.annotate import (
     site_in_loops,
 )
 from irlens.analyze.pipelines.mbarrier_rings import Ring, RingReading
-from irlens.analyze.pipelines.mbarrier_trace import Issues, ended_outside
+from irlens.analyze.pipelines.mbarrier_trace import EndedOutside, Issues
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
 from irlens.isa.events import Event
 from irlens.isa.ptx import Instruction
@@ -58,11 +58,7 @@ class _PtxAnnotator(Annotator):
     def add_streams(self) -> None:
         """Add the operations that form commit groups."""
         for stream in STREAMS:
-            events = {
-                block: some
-                for block in range(len(self._loops.cfg.blocks))
-                if (some := tuple(stream.events_of(self._loops.block(block))))
-            }
+            events = self._loops.events(stream.events_of)
 
             def site_of(event: Event, kind: PipelineKind | None = stream.kind) -> Site:
                 if kind is None:
@@ -84,7 +80,7 @@ class _PtxAnnotator(Annotator):
             self._pair(reading.ended)
         for reading in self._rings(is_tcgen05_mma, tcgen05_barrier):
             self._pair(reading.ended)
-        self._pair(ended_outside(self._loops, (bulk_barrier, tcgen05_barrier)))
+        self._pair(EndedOutside(self._loops, (bulk_barrier, tcgen05_barrier)))
 
     def add_registers(self) -> None:
         """Add the loads that run ahead in registers."""

@@ -11,39 +11,7 @@ from irlens.isa.sass.local_words import as_step, word_access
 from irlens.isa.sass.operands import SPECIAL, Form, State, Step, ThreadInputs, position
 from irlens.isa.sass.records import Instruction
 from irlens.isa.sass.registers import FILES, access
-from irlens.isa.sass.semantics.arithmetic import (
-    absolute,
-    add,
-    extend_sign,
-    lea,
-    logic,
-    minimum,
-    minimum_of_sum,
-    multiply,
-    shift,
-)
-from irlens.isa.sass.semantics.moves import (
-    from_first_lane,
-    load,
-    move,
-    multiply_floats,
-    packed_constant,
-    permute,
-    reciprocal,
-    to_float,
-    to_integer,
-)
-from irlens.isa.sass.semantics.predicates import (
-    allocate,
-    compare,
-    compare_argument,
-    hold,
-    pack,
-    predicate_logic,
-    select,
-    unpack,
-    vote,
-)
+from irlens.isa.sass.semantics import arithmetic, moves, predicates
 from irlens.isa.sass.semantics.shared import load_shared, pass_barrier, with_barriers
 
 
@@ -155,39 +123,39 @@ def _guarded(step: Step, where: int, passing: int, targets: list[int]) -> Step:
 TENSOR_LOADS, HANDED_LOADS = frozenset({"LDG"}), frozenset({"LDS"})
 _KNOWN_LOADS = TENSOR_LOADS | HANDED_LOADS
 _RULES: dict[str, Callable[[Form], Step | None]] = {
-    **dict.fromkeys(("IADD3", "IADD", "VIADD", "UIADD3", "UVIADD"), add),
-    **dict.fromkeys(("IMAD", "UIMAD"), multiply),
-    **dict.fromkeys(("LEA", "ULEA"), lea),
-    **dict.fromkeys(("SHF", "USHF"), shift),
-    **dict.fromkeys(("LOP3", "ULOP3"), logic),
-    **dict.fromkeys(("PLOP3", "UPLOP3"), predicate_logic),
-    **dict.fromkeys(("ISETP", "UISETP"), compare),
-    "FSETP": compare_argument,
-    **dict.fromkeys(("SEL", "USEL"), select),
-    **dict.fromkeys(("IMNMX", "VIMNMX", "UIMNMX", "UVIMNMX"), minimum),
-    "VIADDMNMX": minimum_of_sum,
+    **dict.fromkeys(("IADD3", "IADD", "VIADD", "UIADD3", "UVIADD"), arithmetic.add),
+    **dict.fromkeys(("IMAD", "UIMAD"), arithmetic.multiply),
+    **dict.fromkeys(("LEA", "ULEA"), arithmetic.lea),
+    **dict.fromkeys(("SHF", "USHF"), arithmetic.shift),
+    **dict.fromkeys(("LOP3", "ULOP3"), arithmetic.logic),
+    **dict.fromkeys(("PLOP3", "UPLOP3"), predicates.predicate_logic),
+    **dict.fromkeys(("ISETP", "UISETP"), predicates.compare),
+    "FSETP": predicates.compare_argument,
+    **dict.fromkeys(("SEL", "USEL"), predicates.select),
+    **dict.fromkeys(("IMNMX", "VIMNMX", "UIMNMX", "UVIMNMX"), arithmetic.minimum),
+    "VIADDMNMX": arithmetic.minimum_of_sum,
     **dict.fromkeys(
-        ("MOV", "UMOV", "S2R", "S2UR", "R2UR", "CS2R", "LDC", "ULDC", "LDCU", "UCS2R"), move
+        ("MOV", "UMOV", "S2R", "S2UR", "R2UR", "CS2R", "LDC", "ULDC", "LDCU", "UCS2R"), moves.move
     ),
-    "IABS": absolute,
-    "SGXT": extend_sign,
-    "PRMT": permute,
-    "I2F": to_float,
-    "I2FP": to_float,
-    "F2I": to_integer,
-    "FMUL": multiply_floats,
-    "MUFU": reciprocal,
-    "HFMA2": packed_constant,
-    "ELECT": hold,
-    "LDG": load,
+    "IABS": arithmetic.absolute,
+    "SGXT": arithmetic.extend_sign,
+    "PRMT": moves.permute,
+    "I2F": moves.to_float,
+    "I2FP": moves.to_float,
+    "F2I": moves.to_integer,
+    "FMUL": moves.multiply_floats,
+    "MUFU": moves.reciprocal,
+    "HFMA2": moves.packed_constant,
+    "ELECT": predicates.hold,
+    "LDG": moves.load,
     "LDS": load_shared,
     "BAR": pass_barrier,
-    "USETMAXREG": hold,
-    "SHFL": from_first_lane,
-    "SYNCS": hold,
-    "UTCATOMSWS": allocate,
-    **dict.fromkeys(("P2R", "UP2UR"), pack),
-    **dict.fromkeys(("R2P", "UR2UP"), unpack),
-    "VOTE": vote,
-    "VOTEU": vote,
+    "USETMAXREG": predicates.hold,
+    "SHFL": moves.from_first_lane,
+    "SYNCS": predicates.hold,
+    "UTCATOMSWS": predicates.allocate,
+    **dict.fromkeys(("P2R", "UP2UR"), predicates.pack),
+    **dict.fromkeys(("R2P", "UR2UP"), predicates.unpack),
+    "VOTE": predicates.vote,
+    "VOTEU": predicates.vote,
 }
