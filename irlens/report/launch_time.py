@@ -227,11 +227,9 @@ def _of_code(
     local = resources.local_bytes or 0
     stack = spilling.read_sass(section, parsed.ptx) if local else spilling.Stack()
     ctas = grid[0] * grid[1] * grid[2]
-    bypassing = {
-        each.locations[0]
-        for each in section.instructions
-        if each.locations and units.bypasses_l1(each)
-    }
+    copies = [each for each in section.instructions if each.locations and units.copies(each)]
+    copied = {each.locations[0] for each in copies}
+    bypassing = {each.locations[0] for each in copies if units.bypasses_l1(each)}
     looping = any(one.times > 1 for each in followed[0] for one in each.path.segments)
     moved = transfers(
         launched.launch,
@@ -242,6 +240,7 @@ def _of_code(
         counting.spilled(code, followed, machine, local * threads, ctas),
         launched.in_groups,
         bypassing,
+        copied,
     )
     if isinstance(moved, str):
         return moved

@@ -13,7 +13,7 @@ find both. Until the way to memory is filled, while caches and pages are cold, l
 on a busy GPU.
 """
 
-from math import ceil
+from math import ceil, floor
 from typing import cast
 
 import msgspec
@@ -66,18 +66,19 @@ def estimate(counts: Counts, gpu: Gpu) -> TimeEstimate:
         return TimeEstimate(reason="the kernel cannot launch")
     busiest = ceil(counts.ctas / sms)
     resident = min(counts.resident, busiest)
+    taken = _rounds(busiest, resident)
     work = _work(counts, gpu, timing, product)
     parts, busy = dict(work.parts), dict(work.busy)
     most, waiting, queued = max(parts.values()), _waiting(counts, timing), 1.0
     for _ in range(_PASSES):
         cycles = counts.cta_cycles - counts.queued_cycles * (1 - queued)
-        rounds = busiest / resident * cycles / clock_of(counts, gpu) * 1e6
+        rounds = taken * cycles / clock_of(counts, gpu) * 1e6
         crowded = min(1.0, most / (_BUSY * rounds)) if rounds else 1.0
         contention = 1 + timing.contention * (1 - 1 / resident) * crowded
         longest = cycles / clock_of(counts, gpu) * 1e6 * counts.longest
         all_ctas = rounds * contention * counts.imbalance
         parts["latency"] = busy["latency"] = max(all_ctas, longest)
-        units = _in_turn(busy, waiting, timing.exponent) if busiest == 1 else busy
+        units = _in_turn(busy, waiting, timing.exponent) if resident == 1 else busy
         side_by_side = _norm(units, work.dispatch, resident, timing.exponent, work.of_sm)
         loads = (min(1.0, each / (_BUSY * side_by_side)) for each in (busy["dram"], parts["l2"]))
         begins = min(1.0, _FILLING / side_by_side) if side_by_side else 1.0
@@ -91,6 +92,16 @@ def estimate(counts: Counts, gpu: Gpu) -> TimeEstimate:
     crosses = work.crossing > streaming
     bound = _bound(parts, busy | {"launch": work.dispatch}, running, crosses=crosses)
     return _ranged(whole, parts, timing, bound, counts.uncertain)
+
+
+def _rounds(busiest: int, resident: int) -> float:
+    """Return the rounds in which an SM takes its CTAs.
+
+    Those of its first round end together, so that the last round takes as long as a whole one,
+    however few its CTAs are. The more rounds there are, the further apart they end.
+    """
+    rounds = busiest / resident
+    return rounds + (ceil(rounds) - rounds) / floor(rounds)
 
 
 class _Work(msgspec.Struct, frozen=True):
@@ -173,10 +184,10 @@ def _pipe_cycles(counts: Counts, timing: Timing) -> float:
     """Cycles of L1 and shared memory together: one memory, and one pipe to the warps' lanes.
 
     Copies to shared memory and operands that tensor cores take from it do not pass the pipe, and
-    bank conflicts of loads occupy the memory alone.
+    bank conflicts occupy the memory alone, be they of shared memory or of the L1.
     """
     lanes = (counts.l1_cycles + counts.exchanged) / timing.pipe_share
-    return max(counts.shared_wavefronts, lanes, counts.delivered_cycles)
+    return max(lanes, counts.shared_wavefronts + counts.delivered_cycles)
 
 
 def _waiting(counts: Counts, timing: Timing) -> float:
@@ -192,8 +203,8 @@ def _waiting(counts: Counts, timing: Timing) -> float:
 def _in_turn(busy: dict[str, float], waiting: float, exponent: float) -> dict[str, float]:
     """Merge the times of the CTAs, the L2 and memory into one, where each CTA has its own SM.
 
-    Such CTAs begin together, so that all load and then all compute. As far as they wait for what
-    they load, and do not load ahead, memory idles while they compute.
+    Those of a round begin together, so that all load and then all compute. As far as they wait for
+    what they load, and do not load ahead, memory idles while they compute.
     """
     sharper = 1 / exponent
     apart = 1 / (sharper + (1 / _IN_TURN - sharper) * waiting)

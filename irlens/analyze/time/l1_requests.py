@@ -3,7 +3,7 @@
 Measured on an H100 and an H200 (``benchmarks/l1_requests.py``), and assumed of other GPUs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 import msgspec
@@ -33,20 +33,25 @@ class Occupied(msgspec.Struct, frozen=True):
 
 
 def occupied(
-    accesses: Sequence[Access], lines: Sequence[int], wavefronts: Sequence[int]
+    accesses: Sequence[Access],
+    lines: Sequence[int],
+    wavefronts: Sequence[int],
+    copied: Collection[SourceLocation] = (),
 ) -> Occupied:
     """Return what accesses occupy.
 
     Args:
         lines: 128-byte lines that the requests of each touch, added up.
         wavefronts: Cycles for which the L1 delivers what each loads.
+        copied: Places of the copies to shared memory, which is busy for as long as their words
+            take: the L1 is for what their lines take beyond that.
     """
     taken = {"load": 0.0, "store": 0.0, "atomic": 0.0}
     of_request: dict[SourceLocation, float] = {}
     for each, touched, delivered in zip(accesses, lines, wavefronts, strict=False):
         words = (each.requests or 0) * max(1.0, _LANES * (each.width or 0) / _DELIVERED)
         cycles = max(words, delivered if each.direction == "load" else _sent(each, touched))
-        taken[each.direction] += cycles
+        taken[each.direction] += cycles - words if each.source in copied else cycles
         if each.source is not None and each.requests and cycles > words:
             of_request[each.source] = cycles / each.requests
     return Occupied(taken["load"], taken["store"], of_request)

@@ -219,6 +219,7 @@ def transfers(
     spilled: Spilled | None = None,
     in_groups: Callable[[int], Survey | None] = lambda _: None,
     bypassing: Collection[SourceLocation] = (),
+    copied: Collection[SourceLocation] = (),
 ) -> Transfers | str:
     """Return what a launch moves, or why that is unknown.
 
@@ -229,6 +230,7 @@ def transfers(
         spilled: Its accesses to local memory, if there are any.
         in_groups: Returns its traffic for waves of a number of CTAs.
         bypassing: Places of the loads that bypass the L1.
+        copied: Places of the copies to shared memory, these among them.
     """
     traffic, footprint = launch.traffic, launch.footprint
     if traffic.reason or footprint is None:
@@ -269,7 +271,7 @@ def transfers(
         load_lines=lines["load"],
         store_lines=lines["store"],
         partial_lines=_written_in_part(launch),
-        occupied=occupied(traffic.accesses, launch.lines, launch.wavefronts),
+        occupied=occupied(traffic.accesses, launch.lines, launch.wavefronts, copied),
         coalesced=occupied(fewest, [0] * len(fewest), [0] * len(fewest)),
         colliding_us=colliding_us(launch.updates),
         uncertain=f"assumed of data: {launch.assumed}" if launch.assumed else "",

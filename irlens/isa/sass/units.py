@@ -43,6 +43,11 @@ def moves_matrices(instruction: Instruction | Mnemonic) -> bool:
     return instruction.opcode in ("LDSM", "STSM")
 
 
+def copies(instruction: Instruction) -> bool:
+    """Whether an instruction of a warp copies from global to shared memory."""
+    return instruction.opcode == "LDGSTS"
+
+
 def bypasses_l1(instruction: Instruction) -> bool:
     """Whether it takes from the L2 what it loads, also where the L1 holds that: ``cp.async.cg``."""
     return "BYPASS" in instruction.modifiers
@@ -151,7 +156,7 @@ def shared_cycles(instruction: Instruction, wavefronts: float | None = None) -> 
         return wavefronts
     if instruction.opcode in SHARED:
         return shared_wavefronts(instruction)
-    if instruction.opcode == "LDGSTS":
+    if copies(instruction):
         return 32 * lane_bytes(instruction) / WAVEFRONT
     if is_warpgroup_product(instruction):
         shape = next((name for name in instruction.modifiers if name[:1].isdigit()), "")
