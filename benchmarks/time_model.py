@@ -123,7 +123,7 @@ def score(rows: Sequence[TimedLaunch], times: Sequence[float]) -> Score:
         launches=len(rows),
         ratios=[exp(-each) for each in errors],
         error=median(sizes),
-        p90=quantiles(sizes, n=10)[-1],
+        p90=quantiles(sizes, n=10)[-1] if len(sizes) > 1 else sizes[0],
         bias=median(errors),
         first=[found[0][1] / min(us for _, us in found) for found in ranked],
         best_of_8=[min(us for _, us in found[:8]) / min(us for _, us in found) for found in ranked],
