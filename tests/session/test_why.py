@@ -51,6 +51,7 @@ PLANS_CTAS = (
 BYTES = {"x_ptr": "int8[n_rows, n_cols]"}
 MULTIPLES = "known to be multiples of 16"
 SECTORS, USERS = f"{FINDINGS}/sectors.py", f"{FINDINGS}/users.py"
+SHIFTED = f"{FINDINGS}/shifted.py"
 TWO_PRODUCTS = f"{FINDINGS}/two_products.py"
 SCALES = f"{FINDINGS}/scales.py"
 WARPS = f"{FINDINGS}/warp_specialized.py:ws_matmul"
@@ -84,6 +85,11 @@ TABLE: list[Row] = [
      "TritonGPUAssignLatencies", "on the loop itself"),
     (f"{FINDINGS}/loads.py:biased_dot", "gfx942", BY_DOT, {}, "IRL203", "bias_ptr",
      "TritonAMDGPUScheduleLoops", "on the loop itself"),
+    (f"{SHIFTED}:rotated", "sm_80", {}, {}, "IRL302", "tl.load(x", "TritonGPUCoalesce",
+     "a step of 1 element in place of 2 "),
+    (f"{SHIFTED}:rotated", "sm_100", {}, {}, "IRL302", "tl.store(", "TritonGPUCoalesce",
+     "a step of 1 element in place of 2 "),
+    (f"{SHIFTED}:convolved", "sm_100", {}, {}, "IRL301", "value =", LLVM, "and the mask equal"),
     (TWO_PRODUCTS, "gfx942", {}, {}, "IRL203", "tile =", AMD_LOOPS, "a load for each product"),
     (TWO_PRODUCTS, "gfx950", {}, {}, "IRL203", "tile =", AMD_LOOPS, "a load for each product"),
     (f"{SCALES}:scaled_rows", "sm_80", {}, {}, "IRL203", "scale + row)", "TritonGPUAssignLatencies",
@@ -304,6 +310,9 @@ BY_HAND = [
     (f"{FINDINGS}/loads.py:biased_dot", "gfx942", {"STAGES": "3"}, {}, "IRL203"),
     (f"{FINDINGS}/loads.py:row_sum", "sm_90", {"STAGES": "3"}, {"n_cols": "1024"}, "IRL203"),
     (f"{FINDINGS}/loads.py:row_sum", "sm_90", {"STAGES": "3", "num_warps": "8"}, BYTES, "IRL203"),
+    (f"{SHIFTED}:rotated", "sm_80", {"STEP": "1"}, {}, "IRL302"),
+    (f"{SHIFTED}:rotated", "sm_100", {"STEP": "1"}, {}, "IRL302"),
+    (f"{SHIFTED}:convolved", "sm_100", {"W": "1"}, {}, "IRL301"),
     (TWO_PRODUCTS, "gfx942", {"AGAIN": "True"}, {}, "IRL203"),
     (TWO_PRODUCTS, "gfx950", {"AGAIN": "True"}, {}, "IRL203"),
     (f"{SCALES}:scaled_rows", "sm_80", {}, {"scale": "fp32[n]"}, "IRL203"),

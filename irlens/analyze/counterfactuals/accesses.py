@@ -23,6 +23,7 @@ from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation, access_edits, edits
 from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.types import Pointer, Tensor
+from irlens.model.config import ConstexprValue
 from irlens.model.source import SourceLocation
 
 #: Operations that findings about accesses are about.
@@ -51,9 +52,14 @@ def of_narrow(symptom: Symptom) -> Iterator[Change]:
     access = symptom.operation(*ACCESSES)
     if access is None or blame.suffices is None:
         return
-    address, mask = producers(module, access)
-    aligned = [(address, edits.contiguity(address, blame.suffices))] if address else []
-    equal = [(mask, edits.constancy(mask, blame.suffices))] if mask else []
+    # Copies of an access in an unrolled loop are one for the finding, and have addresses each.
+    copies = [each for each in module.doing(*ACCESSES) if each.location == access.location]
+    pairs = [producers(module, each) for each in copies]
+    addresses, masks = (
+        {each.index: each for each in of if each} for of in zip(*pairs, strict=True)
+    )
+    aligned = [(each, edits.contiguity(each, blame.suffices)) for each in addresses.values()]
+    equal = [(each, edits.constancy(each, blame.suffices)) for each in masks.values()]
     if blame.kind == "mask":
         mask_words = f"the mask known to be equal for {blame.suffices} neighbours"
         yield Change(mask_words, ttir=edits.with_hints(module, equal))
@@ -163,19 +169,43 @@ def _in_order(module: Module, access: Operation) -> Iterator[Change]:
 
 def _side_by_side(symptom: Symptom, access: Operation) -> Iterator[Change]:
     """Yield a step of 1 in place of one that takes neighbours apart: an argument or a constant."""
-    module = symptom.module
+    module, apart = symptom.module, _apart(symptom, access)
     roles = argument_roles(module, access)
     for name in [each for each, parts in roles.items() if "stride" in parts]:
-        if symptom.config.args.get(name) not in (None, 1):
+        value = symptom.config.args.get(name)
+        if value not in (None, 1) and (apart is None or _divides(value, apart)):
             address = computed_from(module, access, 1)
             text = edits.with_argument_as(module, address, name, 1)
             yield Change(f"1 in place of {name} in its address", ttir=text)
     for operation, number, value in _constant_operands(module, access, "multiply"):
-        if value > 1:
+        if value > 1 and (apart is None or _divides(value, apart)):
             text = edits.with_operand(module, operation, number, 1)
             yield Change(
                 f"a step of 1 element in place of {value:,}{place_of(operation)}", ttir=text
             )
+
+
+def _apart(symptom: Symptom, access: Operation) -> int | None:
+    """Return the elements from one neighbour in an access's tile to the next; ``None`` if unknown.
+
+    Only what divides it takes them apart: the distance of rows does not.
+    """
+    all_accesses = Addresses(symptom.module).accesses(divisors(symptom.module))
+    found = next((each for each in all_accesses if each.line == access.span.line), None)
+    steps = []
+    for axis, extent in zip(found.pointer.axes, found.pointer.shape, strict=True) if found else ():
+        name = (axis.symbol or "").removeprefix("%")
+        factor = symptom.config.args.get(name) if name else 1
+        if axis.step is None or not isinstance(factor, int):
+            return None
+        if extent > 1:
+            steps.append(abs(axis.step * factor))
+    least = min(filter(None, steps), default=None)
+    return least // found.element_bytes if found and least else None
+
+
+def _divides(value: ConstexprValue | None, apart: int) -> bool:
+    return isinstance(value, int) and value != 0 and apart % value == 0
 
 
 def _constant_operands(
