@@ -25,6 +25,8 @@ _DURATION = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>s|m|min|h|)")
 _EXAMPLE = re.compile(r"(?m)^(?P<before>for example  )irlens [a-z]+ (?P<rest>.*)$")
 #: Its line that names a recording of the kernel, see ``how_to_run``.
 _RECORDED = re.compile(r"(?m)^(?P<before>its launches are recorded:  irlens )inspect (?P<name>.*)$")
+#: Begins a setting, as a comparison does not.
+_NAMED = re.compile(r"[^\W\d]\w*\s*=(?!=)")
 #: The command that creates a baseline of named kernels.
 _BASELINE = re.compile(r"`irlens check (?!KERNEL )[^`]*--update`")
 _SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
@@ -110,7 +112,7 @@ def _ranges(
 def _named(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield the name and the values of each ``NAME=VALUE,...``."""
     seen = set()
-    for text in texts:
+    for text in itertools.chain.from_iterable(map(_each_named, texts)):
         name, equals, values = text.partition("=")
         if not equals or not name.strip().isidentifier():
             raise click.BadParameter(f"'{text}' is not NAME=VALUE")
@@ -118,6 +120,17 @@ def _named(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
             raise click.BadParameter(f"{name.strip()} is given twice: write its values as one list")
         seen.add(name.strip())
         yield name.strip(), values
+
+
+def _each_named(text: str) -> list[str]:
+    """Return "BLOCK_M=64,128" and "BLOCK_N=64" of "BLOCK_M=64,128,BLOCK_N=64"."""
+    found: list[str] = []
+    for item in split_list(text):
+        if not found or _NAMED.match(item):
+            found.append(item)
+        else:
+            found[-1] += f",{item}"
+    return found
 
 
 def _split(text: str) -> tuple[str, ...]:
@@ -359,6 +372,6 @@ def _with_function(word: str, kernel: str) -> str:
 
 def _is_typed(name: str, arguments: Sequence[str]) -> bool:
     """Whether a setting or an argument has a value on a command line."""
-    written = re.compile(rf"(-[as]|--arg=|--set=)?{re.escape(name)}=")
+    written = re.compile(rf"(?:^|,)(-[as]|--arg=|--set=)?{re.escape(name)}=")
     own = f"--{name.replace('_', '-')}"
-    return any(written.match(word) or word.partition("=")[0] == own for word in arguments)
+    return any(written.search(word) or word.partition("=")[0] == own for word in arguments)

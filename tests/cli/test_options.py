@@ -50,8 +50,21 @@ def test_the_named_options_come_first() -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("BM=64,128,BN=32", "BM=64,128;BN=32"),
+        ("BM=64, BN = 32,64", "BM=64;BN=32,64"),
+        ("T=fp16[2, n],f=(1, b=2),n=n==16", "T=fp16[2, n];f=(1, b=2);n=n==16"),
+    ],
+)
+def test_an_option_sets_several_names(given: str, meant: str) -> None:
+    assert CliRunner().invoke(probe, ["--set", given]).output == f"{meant}\n"
+
+
+@pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
+        (["--set", "BLOCK=1,BLOCK=2"], "BLOCK is given twice"),
         (["--num-stages", "5..1"], "is not an ascending range"),
         (["--set", "BLOCK=2^5..2^4"], "is not an ascending range"),
         (["--num-stages", "1..5..0"], "is not an ascending range"),
