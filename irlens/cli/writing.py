@@ -20,6 +20,7 @@ from irlens.cli.formats import format_options
 from irlens.cli.settings import F, gathered, with_options
 from irlens.model.capture import MANIFEST_NAME
 from irlens.model.errors import IrlensError
+from irlens.model.grouping import grouped
 from irlens.render import Detail, Kind, Options, format_names, render
 from irlens.version import VERSION
 
@@ -225,10 +226,7 @@ class SourceTree:
 
     @cached_property
     def _files(self) -> dict[str, list[Path]]:
-        files: dict[str, list[Path]] = {}
-        for path in self._walk():
-            files.setdefault(path.name, []).append(path)
-        return files
+        return grouped((path.name, path) for path in self._walk())
 
     def _walk(self) -> Iterator[Path]:
         for folder, folders, files in islice(os.walk(self._root), _MAX_DIRECTORIES):

@@ -12,6 +12,7 @@ import msgspec
 from irlens.model.code import CodeComparisons
 from irlens.model.comparison import Comparisons
 from irlens.model.config import LAUNCH_OPTIONS
+from irlens.model.grouping import grouped
 from irlens.model.label import Matchable
 
 A = TypeVar("A")
@@ -28,10 +29,7 @@ def first_sides(members: Sequence[M]) -> list[list[M]]:
     Where there are several targets with several members each, each target has a first of its own:
     what another GPU has says nothing about a setting.
     """
-    targets: dict[Hashable, list[M]] = {}
-    for each in members:
-        targets.setdefault((each.kernel, each.target), []).append(each)
-    groups = list(targets.values())
+    groups = list(grouped(((each.kernel, each.target), each) for each in members).values())
     return [list(members)] if any(len(group) == 1 for group in groups) else groups
 
 
@@ -44,9 +42,7 @@ def by_other_settings(members: Sequence[M], names: Collection[str]) -> list[list
     Returns:
         ``None`` where nothing else differs, or a configuration does not have several of the values.
     """
-    groups: dict[Hashable, list[M]] = {}
-    for each in members:
-        groups.setdefault(other_settings(each, names), []).append(each)
+    groups = grouped((other_settings(each, names), each) for each in members)
     alone = len(groups) == 1 or any(len(group) == 1 for group in groups.values())
     return None if alone else list(groups.values())
 

@@ -7,7 +7,6 @@ needs it reports the error.
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from math import prod
 from typing import TypeAlias
@@ -24,6 +23,7 @@ from irlens.isa.dialect import kernel_named
 from irlens.model.capture import MANIFEST_NAME, Capture, Manifest, Metadata, Stage
 from irlens.model.config import Config
 from irlens.model.errors import ArtifactError, UnknownNameError
+from irlens.model.grouping import grouped
 
 #: Values by topic, in words that a message can use.
 Statements: TypeAlias = dict[str, str]
@@ -363,10 +363,11 @@ def find_contradictions(stated: Mapping[str, Statements]) -> list[Contradiction]
     """
     found: dict[str, Contradiction] = {}
     for topic in TOPICS:
-        parts: defaultdict[str, list[str]] = defaultdict(list)
-        for part, values in stated.items():
-            if part not in found and topic in values:
-                parts[values[topic]].append(part)
+        parts = grouped(
+            (values[topic], part)
+            for part, values in stated.items()
+            if part not in found and topic in values
+        )
         if len(parts) < 2:
             continue
         right = _right(parts)

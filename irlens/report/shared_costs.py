@@ -1,6 +1,5 @@
 """Conversions between layouts and accesses to shared memory, with what they cost a launch."""
 
-from collections import defaultdict
 from collections.abc import Iterable
 from math import prod
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from irlens.isa.mlir.copies import COPIES
 from irlens.isa.mlir.operations import Deed
 from irlens.model.config import Config
 from irlens.model.conversions import Conversion, SharedAccesses
+from irlens.model.grouping import grouped
 from irlens.model.source import SourceLocation
 
 if TYPE_CHECKING:
@@ -66,11 +66,8 @@ def find_priced(
             for operation, each in found
         )
     provenance.known("ttgir; cubin, the accesses of a conversion's line", "conversions")
-    groups: defaultdict[tuple[SourceLocation, ...], list[Conversion]] = defaultdict(list)
-    for operation, each in found:
-        groups[operation.location].append(each)
     priced = []
-    for frames, members in groups.items():
+    for frames, members in grouped((one.location, each) for one, each in found).items():
         priced += _priced(module, frames, members, costs)
     return _ordered(priced)
 

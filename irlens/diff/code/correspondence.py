@@ -11,6 +11,7 @@ from operator import itemgetter
 from irlens.diff.code.patience import Pair
 from irlens.diff.code.reaching import Itself
 from irlens.diff.code.statements import Name, Statement, operation
+from irlens.model.grouping import grouped
 
 DEFINITION_VOTES = 2
 _USE_VOTES = 1
@@ -163,9 +164,7 @@ class Declarations:
 
     def _take(self, ours: dict[int, Hashable], theirs: dict[int, Hashable]) -> list[Pair]:
         """Pair declarations with equal keys, and keep the rest."""
-        waiting: dict[Hashable, list[int]] = {}
-        for j, key in theirs.items():
-            waiting.setdefault(key, []).append(j)
+        waiting = grouped((key, j) for j, key in theirs.items())
         pairs = [
             (i, waiting[key].pop(0))
             for i, key in ours.items()

@@ -15,6 +15,7 @@ from irlens.figures.derived import writes
 from irlens.figures.judging import judge
 from irlens.model.comparison import Comparison, Delta, FindingDelta, Side
 from irlens.model.config import LAUNCH_OPTIONS
+from irlens.model.grouping import grouped
 from irlens.model.label import labels
 from irlens.model.ranking import measured_us
 from irlens.model.report import SEVERITIES, Finding, Report, Severity
@@ -166,10 +167,7 @@ def _looked(finding: Finding, other: Report) -> bool:
 
 def _grouped(findings: Iterable[tuple[Finding, LinePair | None]]) -> dict[Hashable, list[Finding]]:
     """Group findings by code and line."""
-    groups: dict[Hashable, list[Finding]] = {}
-    for finding, line in findings:
-        groups.setdefault((finding.code, line), []).append(finding)
-    return groups
+    return grouped(((finding.code, line), finding) for finding, line in findings)
 
 
 def _changed(before: list[Finding], after: list[Finding]) -> list[FindingDelta]:

@@ -18,6 +18,7 @@ from irlens.model.comparison import (
     Weight,
 )
 from irlens.model.config import Vendor
+from irlens.model.grouping import grouped
 from irlens.model.text import microseconds, percent, plural
 from irlens.render.view.nodes import SIGNS, Fact, Run, Text, Tone, phrases, text
 
@@ -237,10 +238,10 @@ def not_judged(comparison: Comparison) -> tuple[Fact, ...]:
 
 def not_compared(comparison: Comparison) -> tuple[Fact, ...]:
     """Return what could not be compared, a fact for each reason."""
-    alike: dict[str, list[str]] = {}
-    for path in comparison.not_compared:
-        reason = comparison.not_compared_because.get(path, "only one side has it")
-        alike.setdefault(reason, []).append(_part(path))
+    because = comparison.not_compared_because
+    alike = grouped(
+        (because.get(path, "only one side has it"), _part(path)) for path in comparison.not_compared
+    )
     return tuple(
         Fact(
             "" if index else "Left out",

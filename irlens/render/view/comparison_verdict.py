@@ -10,6 +10,7 @@ from math import log
 from irlens import figures
 from irlens.model.comparison import Comparison, Comparisons, TimeRatio
 from irlens.model.estimate import BOUND_NAMES, Bound
+from irlens.model.grouping import grouped
 from irlens.model.text import count, microseconds, percent, plural
 from irlens.render.view.changes import (
     Change,
@@ -244,10 +245,7 @@ def _foremost(pair: Comparison) -> list[Change]:
 
 def _grouped(changed: Sequence[Change]) -> Iterator[Run]:
     """Yield changes as phrases; those that are better, and those that are worse, say so."""
-    groups: dict[Tone, list[str]] = {}
-    for each in changed:
-        groups.setdefault(each.tone, []).append(each.arrow)
-    for tone, arrows in groups.items():
+    for tone, arrows in grouped((each.tone, each.arrow) for each in changed).items():
         listed = ", ".join(arrows)
         yield Run(f"{tone}: {listed}" if tone in _JUDGED else listed, tone)
 
@@ -288,10 +286,8 @@ def counted(
     pairs: Sequence[Comparison], named: Callable[[Comparison], str] = title
 ) -> Iterator[Run]:
     """Yield how many are slower and faster, the largest change by name: "1 slower (…)"."""
-    groups: dict[tuple[str, Tone], list[Comparison]] = {}
-    for pair in pairs:
-        if (kind := _kind(pair)) is not None:
-            groups.setdefault(kind, []).append(pair)
+    kinds = ((_kind(pair), pair) for pair in pairs)
+    groups = grouped((kind, pair) for kind, pair in kinds if kind is not None)
     for (words, tone), group in sorted(groups.items(), key=lambda each: _ORDER.index(each[0][1])):
         largest = _largest(group, named)
         yield Run(f"{count(len(group))} {words}{largest}", tone)

@@ -5,6 +5,7 @@ from typing import Literal
 
 from irlens import figures
 from irlens.model.comparison import Value
+from irlens.model.grouping import grouped
 from irlens.model.label import differing, labels
 from irlens.model.ranking import Ranking, longest_first, rank_reports
 from irlens.model.report import COMPUTE_KINDS, Pipeline, Report
@@ -97,9 +98,7 @@ def _independent(reports: Sequence[Report]) -> tuple[dict[str, list[str]], list[
     follows keeps its row unless it equals the size.
     """
     settings, args = differing(reports), reports[0].config.args
-    alike: dict[tuple[int, ...], list[str]] = {}
-    for name, values in settings.items():
-        alike.setdefault(tuple(map(values.index, values)), []).append(name)
+    alike = grouped((tuple(map(v.index, v)), name) for name, v in settings.items())
     following: list[nodes.Phrases] = []
     for group in alike.values():
         lead = min(group, key=lambda name: _rank(name, args))

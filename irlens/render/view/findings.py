@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from irlens.model.comparison import FindingDelta
 from irlens.model.estimate import RESOLUTION
+from irlens.model.grouping import grouped
 from irlens.model.report import SEVERITIES, Finding, Report, Severity
 from irlens.model.terms import Terms
 from irlens.model.text import count, first_of, percent, plural
@@ -177,10 +178,10 @@ def merge(found: Iterable[tuple[str, nodes.FindingItem, Hashable]]) -> list[node
     Args:
         found: Where each is, the finding, and what tells it from the others.
     """
-    alike: dict[Hashable, list[tuple[str, nodes.FindingItem]]] = {}
-    for name, item, key in found:
-        worded = (key, _worded(item.message), _worded(item.hint))
-        alike.setdefault(worded, []).append((name, item))
+    alike = grouped(
+        ((key, _worded(item.message), _worded(item.hint)), (name, item))
+        for name, item, key in found
+    )
     items = []
     for same in alike.values():
         first, where = same[0][1], _listed([name for name, _ in same])

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from irlens import figures
 from irlens.model.estimate import BOUND_NAMES, RESOLUTION, Bound
+from irlens.model.grouping import grouped
 from irlens.model.recording import (
     CallChange,
     KernelChange,
@@ -147,10 +148,7 @@ def run_view(run: ProgramRun, options: Options) -> nodes.Section:
         )
     if any(each.choice for each in run.kernels):
         children.append(nodes.Sentence(_UNTIMED, "dim", "Autotuned"))
-    unknown: dict[str, list[str]] = {}
-    for each in run.kernels:
-        if each.reason:
-            unknown.setdefault(each.reason, []).append(kernel_name(each))
+    unknown = grouped((each.reason, kernel_name(each)) for each in run.kernels if each.reason)
     for reason, names in unknown.items():
         many = "" if len(names) <= _MOST_NAMES else f"{len(names)} kernels"
         said = f"{many or ', '.join(names)}: {reason}"

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from irlens import figures
 from irlens.model.capture import stage_rank
 from irlens.model.config import LAUNCH_OPTIONS
+from irlens.model.grouping import grouped
 from irlens.model.pressure import StagePressure
 from irlens.model.report import InstructionMix, Pipeline, Report
 from irlens.model.resources import Resources
@@ -370,9 +371,10 @@ def _origins(report: Report) -> nodes.Facts:
         )
     if note := report.sources.get("stages"):
         known.append(nodes.Fact("Read from", text(note), stands_for="sources"))
-    reasons: dict[str, list[str]] = {}
-    for path, reason in sorted(report.unknown.items()):
-        reasons.setdefault(reason, []).append(path.rsplit(".", 1)[-1].replace("_", " "))
+    reasons = grouped(
+        (reason, path.rsplit(".", 1)[-1].replace("_", " "))
+        for path, reason in sorted(report.unknown.items())
+    )
     known += [
         nodes.Fact("" if index else "Unknown", text(Run(", ".join(names), "unknown")),
                    (phrases(Run(reason, "unknown")),), stands_for="sources")

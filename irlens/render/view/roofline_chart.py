@@ -11,6 +11,7 @@ import msgspec
 
 from irlens import figures
 from irlens.model.estimate import BOUND_NAMES, Bound, Mark, TimeEstimate
+from irlens.model.grouping import grouped
 from irlens.model.ranking import of_report, of_trial, rank_reports, rank_trials
 from irlens.model.recording import KernelTime, ProgramRun
 from irlens.model.report import Report
@@ -167,11 +168,12 @@ def rooflines_of_reports(
 ) -> Iterator[nodes.Section]:
     """Yield a roofline for each target, with every launch that has a place on it."""
     standings = rank_reports(reports).standings
-    by_target: dict[str, list[Spot]] = {}
-    for report, name, standing in zip(reports, names, standings, strict=True):
-        spot = spot_of_report(report, name, standing.mark)
-        if spot is not None and report.target is not None:
-            by_target.setdefault(report.target.full_name, []).append(spot)
+    found = zip(reports, names, standings, strict=True)
+    by_target = grouped(
+        (report.target.full_name, spot)
+        for report, name, standing in found
+        if report.target is not None and (spot := spot_of_report(report, name, standing.mark))
+    )
     for target, spots in by_target.items():
         yield _section(spots, target)
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from irlens import figures
 from irlens.figures import Figure
 from irlens.model.estimate import Mark, Standing
+from irlens.model.grouping import grouped
 from irlens.model.ranking import Candidate, Problem, Ranking
 from irlens.model.report import SEVERITIES, Severity
 from irlens.model.scan import Scan, ScanRow, ScanSummary, ScanValue
@@ -78,10 +79,9 @@ def _longest(scan: Scan) -> Iterator[Run]:
 
 def _fastest(rows: Sequence[ScanRow]) -> list[Run]:
     """Return which configuration of each problem is the fastest, where there are several."""
-    problems: dict[int, list[int]] = {}
-    for index, each in enumerate(rows):
-        if each.problem is not None:
-            problems.setdefault(each.problem, []).append(index)
+    problems = grouped(
+        (each.problem, index) for index, each in enumerate(rows) if each.problem is not None
+    )
     found = [
         Problem(
             members=tuple(members),

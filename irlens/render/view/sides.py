@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from irlens import figures
 from irlens.model.comparison import Comparison
+from irlens.model.grouping import grouped
 from irlens.model.text import plural
 from irlens.render.view import nodes
 from irlens.render.view.changes import (
@@ -28,9 +29,7 @@ _TIME = "time.estimate_us"
 
 def sides_tables(pairs: Sequence[Comparison]) -> Iterator[Node]:
     """Yield a table of the sides that share their first: a column each, and the new findings."""
-    groups: dict[str, list[Comparison]] = {}
-    for pair in pairs:
-        groups.setdefault(_arch(pair), []).append(pair)
+    groups = grouped((_arch(pair), pair) for pair in pairs)
     for name, group in groups.items():
         labels = [group[0].before.label, *(pair.after.label for pair in group)]
         together = nodes.Table(

@@ -9,6 +9,7 @@ from math import sqrt
 from string import ascii_uppercase
 
 from irlens import figures
+from irlens.model.grouping import grouped
 from irlens.model.label import setting_labels
 from irlens.model.ranking import of_trial
 from irlens.model.size_ranges import Choice, bound_ranges, choices, covered_size
@@ -164,12 +165,12 @@ def _lines(trials: Sequence[Trial], found: Sequence[Choice], axis: str) -> Itera
     """Yield a line for each configuration that is the best somewhere, for each variant."""
     names = _names(trials, found)
     named = {repr(each.settings): name for each, name in zip(found, names, strict=True)}
-    groups: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    for trial in trials:
-        size, time = trial.value(axis), trial.figure("time")
-        if size is not None and time is not None and repr(trial.settings) in named:
-            group = trial.variant, named[repr(trial.settings)]
-            groups.setdefault(group, []).append((float(size), float(time)))
+    timed = ((trial, trial.value(axis), trial.figure("time")) for trial in trials)
+    groups = grouped(
+        ((trial.variant, named[repr(trial.settings)]), (float(size), float(time)))
+        for trial, size, time in timed
+        if size is not None and time is not None and repr(trial.settings) in named
+    )
     longest = sorted(groups, key=lambda each: -len(groups[each]))[:_MOST_LINES]
     for variant, name in longest:
         words = ", ".join(filter(None, (name, variant))) or "estimated"

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from irlens import figures
 from irlens.model.estimate import RESOLUTION, Standing
+from irlens.model.grouping import grouped
 from irlens.model.ranking import Candidate, Problem, Ranking
 from irlens.model.text import count, microseconds, percent, plural
 from irlens.render.view.launch_time import bound_name
@@ -25,9 +26,8 @@ def headline(ranking: Ranking, names: Sequence[str], problems: Sequence[str] = (
         return [Run(f"not ranked by time, which is unknown{reason}", "unknown")]
     phrases: list[Run] = []
     led = problems if len(ranking.problems) > 1 and problems else [""] * len(ranking.problems)
-    alike: dict[str, list[Problem]] = {}
-    for number, problem in enumerate(ranking.problems):
-        alike.setdefault(led[number] or str(number), []).append(problem)
+    numbered = enumerate(ranking.problems)
+    alike = grouped((led[number] or str(number), problem) for number, problem in numbered)
     for name, group in list(alike.items())[:_PROBLEMS]:
         if len(group) > 1:
             phrases.append(_range(ranking, group, name))

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from irlens import figures
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.estimate import BOUND_NAMES
+from irlens.model.grouping import grouped
 from irlens.model.label import setting_labels
 from irlens.model.ranking import of_trial, rank_trials
 from irlens.model.size_ranges import choices
@@ -272,9 +273,9 @@ def _outranked(sweep: Sweep, first: Trial, trials: Sequence[Trial]) -> nodes.Sec
     """What ranks below the rows: by what binds the time, and how much slower than the first."""
     figure = sweep.ranked_by or ("" if sweep.sorted_by else "time")
     best = first.figure(figure)
-    groups: dict[str, list[Trial]] = {}
-    for trial in trials:
-        groups.setdefault("" if trial.bound is None else BOUND_NAMES[trial.bound], []).append(trial)
+    groups = grouped(
+        ("" if trial.bound is None else BOUND_NAMES[trial.bound], trial) for trial in trials
+    )
     lines = []
     known_figure = figures.SWEEP_FIGURES.get(figure)
     if known_figure is not None and known_figure.tolerance and best is not None:
@@ -317,9 +318,7 @@ def _limits(trial: Trial) -> str:
 
 def _apart(title: str, trials: Sequence[Trial], sweep: Sweep, rows: int | None) -> nodes.Section:
     """Trials that are no row of the table, those together that share a reason."""
-    groups: dict[tuple[str, str], list[Trial]] = {}
-    for trial in trials[:rows]:
-        groups.setdefault((trial.reason, trial.hint), []).append(trial)
+    groups = grouped(((trial.reason, trial.hint), trial) for trial in trials[:rows])
     children: list[Node] = [
         nodes.Items(
             tuple(map(text, _described(group, sweep))),

@@ -10,6 +10,7 @@ import msgspec
 
 from irlens import figures
 from irlens.model.estimate import BOUND_NAMES, RESOLUTION, Mark, Standing
+from irlens.model.grouping import grouped
 from irlens.model.label import differing
 from irlens.model.ranking import Candidate, rank_reports, rank_trials
 from irlens.model.report import Report
@@ -229,9 +230,7 @@ def _heat_map(
     down, across = sorted(two, key=lambda at: (-len(choices[at]), at))
     if len(choices[across]) > _MOST_COLUMNS:
         return None
-    groups: dict[tuple[str, str], list[Timed]] = {}
-    for each in found:
-        groups.setdefault((each.values[down], each.values[across]), []).append(each)
+    groups = grouped(((each.values[down], each.values[across]), each) for each in found)
     cells = len(choices[down]) * len(choices[across])
     if len(groups) < max(_LEAST_FILLED * cells, _LEAST_CELLS):
         return None

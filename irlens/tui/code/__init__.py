@@ -6,7 +6,6 @@ walk it character by character in Python; the rest is done for a line when it co
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
@@ -14,6 +13,7 @@ from itertools import accumulate
 import msgspec
 
 from irlens.isa.dialects import syntax_of
+from irlens.model.grouping import grouped
 from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing
 from irlens.model.pressure import Pressure
 from irlens.model.report import Finding, Pipeline, Report
@@ -155,11 +155,11 @@ class Document:
 
     @cached_property
     def _by_place(self) -> dict[Place, list[int]]:
-        chains: defaultdict[Place, list[int]] = defaultdict(list)
-        for number, chain in enumerate(self.listing.chains):
-            for place in {(location.file, location.line) for location in chain}:
-                chains[place].append(number)
-        return chains
+        return grouped(
+            (place, number)
+            for number, chain in enumerate(self.listing.chains)
+            for place in {(location.file, location.line) for location in chain}
+        )
 
     @cached_property
     def _by_chain(self) -> list[list[int]]:
@@ -172,10 +172,11 @@ class Document:
 
 def stage_document(listing: StageListing, report: Report | None) -> Document:
     """Return the document of a stage, with its findings."""
-    findings: defaultdict[int, list[Finding]] = defaultdict(list)
-    for finding in report.findings if report else ():
-        if finding.stage == listing.stage and finding.line is not None:
-            findings[finding.line].append(finding)
+    findings = grouped(
+        (finding.line, finding)
+        for finding in (report.findings if report else ())
+        if finding.stage == listing.stage and finding.line is not None
+    )
     # Lines before the first one with a Python source are declarations.
     begin = next((line for line, number in enumerate(listing.chain, 1) if number >= 0), 1)
     pipelines = report.pipelines if report else ()
@@ -189,10 +190,11 @@ def stage_document(listing: StageListing, report: Report | None) -> Document:
 
 def python_document(file: str, text: str, kernel: str, report: Report | None) -> Document:
     """Return the document of a Python file, with findings and register pressure by line."""
-    findings: defaultdict[int, list[Finding]] = defaultdict(list)
-    for finding in report.findings if report else ():
-        if finding.source is not None and finding.source.file == file:
-            findings[finding.source.line].append(finding)
+    findings = grouped(
+        (finding.source.line, finding)
+        for finding in (report.findings if report else ())
+        if finding.source is not None and finding.source.file == file
+    )
     count = len(CodeText(text, "python"))
     stage, live = _pressure(file, count, report)
     listing = StageListing(

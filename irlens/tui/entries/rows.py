@@ -14,6 +14,7 @@ from rich.cells import cell_len
 
 from irlens.model.config import Target
 from irlens.model.estimate import Standing
+from irlens.model.grouping import grouped
 from irlens.model.label import GrowingLabels
 from irlens.model.ranking import Candidate, problem_of, rank
 from irlens.model.report import SEVERITIES
@@ -273,11 +274,8 @@ class EntryRows:
 
     def _distinguish(self, arrived: Iterable[Entry]) -> list[str]:
         """Label entries by what tells them apart from others of a kernel; return changed ones."""
-        kernels: defaultdict[str, list[Entry]] = defaultdict(list)
-        for entry in arrived:
-            kernels[entry.kernel].append(entry)
         changed = []
-        for name, entries in kernels.items():
+        for name, entries in grouped((entry.kernel, entry) for entry in arrived).items():
             kernel = self._by_kernel[name]
             for key in kernel.add(entries):
                 product = kernel.products.get(self.entries[key].target, "")
