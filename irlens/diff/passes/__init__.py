@@ -9,7 +9,7 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from irlens.analyze.capture_code import CaptureCode
-from irlens.artifacts.pass_dumps import Dump, Dumps
+from irlens.artifacts.pass_dumps import Dumps
 from irlens.diff.code import compare_code
 from irlens.diff.code.patience import common
 from irlens.diff.code.stage import side_of
@@ -118,9 +118,11 @@ class States:
             raise IrlensError(f"there is no pass {name}", hint=f"passes are 1 to {len(self)}")
         passes = list(enumerate(self.dumps.passes, 1))
         wanted = name.lower()
-        for is_meant in (_is_named, _contains):
-            if found := [number for number, each in passes if is_meant(each, wanted)]:
-                return found
+        known = [(number, (each.name.lower(), each.argument.lower())) for number, each in passes]
+        exact = [number for number, names in known if wanted in names]
+        part = [number for number, names in known if wanted and any(wanted in n for n in names)]
+        if found := exact or part:
+            return found
         raise UnknownNameError("pass", name, {each.name for _, each in passes})
 
     def is_of_llvm(self, number: int) -> bool:
@@ -138,14 +140,6 @@ def _counted(text: str, stage: str) -> Counter[str]:
         return Counter(_OPERATION.findall(text))
     is_machine = text.startswith("# Machine code")
     return Counter((_OF_MACHINE if is_machine else _OF_LLVM).findall(text))
-
-
-def _is_named(each: Dump, wanted: str) -> bool:
-    return wanted in (each.name.lower(), each.argument.lower())
-
-
-def _contains(each: Dump, wanted: str) -> bool:
-    return bool(wanted) and (wanted in each.name.lower() or wanted in each.argument.lower())
 
 
 def describe_passes(states: States, *, changes: bool = False) -> Passes:
@@ -248,7 +242,8 @@ def crossing(states: States, operation: str, kind: CrossingKind) -> Crossing:
         IrlensError: No IR has it, or the IR is cut where it crosses.
     """
     known = {name for counts in states.counts for name in counts}
-    names = [operation] if operation in known else _ending(known, operation)
+    ending = sorted(name for name in known if name.endswith(f".{operation}"))
+    names = [operation] if operation in known else ending
     if len(names) != 1:
         raise UnknownNameError("operation", operation, names or known)
     has = [
@@ -266,7 +261,3 @@ def crossing(states: States, operation: str, kind: CrossingKind) -> Crossing:
                 f"the printed IR is cut between passes {number} and {after}"
             )
     return Crossing(operation=names[0], kind=kind, number=number)
-
-
-def _ending(known: set[str], operation: str) -> list[str]:
-    return sorted(name for name in known if name.endswith(f".{operation}"))

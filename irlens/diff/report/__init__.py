@@ -1,14 +1,14 @@
 """Compares two reports by meaning: Report x Report -> Comparison, and their findings one by one."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
 from irlens.diff.report.figure_deltas import figure_deltas, mix_deltas
 from irlens.diff.report.left_out import LeftOut
 from irlens.diff.report.loops import loop_deltas
-from irlens.diff.report.source_lines import LinePair, LinePairs, LinesHeld, align, line_deltas
+from irlens.diff.report.source_lines import LinePairs, LinesHeld, align, line_deltas
 from irlens.diff.report.times import other_work, time_ratio
 from irlens.figures import FIGURES, Figure
 from irlens.figures.derived import writes
@@ -138,8 +138,8 @@ def finding_deltas(
     for path in before.unknown.keys() ^ after.unknown.keys():
         if path.startswith(_FINDINGS):
             left_out.add(path, lacks_before=path in before.unknown)
-    ours = _grouped((one, lines.before(one.source)) for one in before.findings)
-    theirs = _grouped((one, lines.after(one.source)) for one in after.findings)
+    ours = grouped(((one.code, lines.before(one.source)), one) for one in before.findings)
+    theirs = grouped(((one.code, lines.after(one.source)), one) for one in after.findings)
     changed = []
     for key in [*ours, *(key for key in theirs if key not in ours)]:
         for one in _changed(ours.get(key, []), theirs.get(key, [])):
@@ -163,11 +163,6 @@ def _looked(finding: Finding, other: Report) -> bool:
         return other.spills is not None
     stages = _ASSEMBLY if finding.stage in _ASSEMBLY else {finding.stage}
     return bool(stages & other.stages.keys())
-
-
-def _grouped(findings: Iterable[tuple[Finding, LinePair | None]]) -> dict[Hashable, list[Finding]]:
-    """Group findings by code and line."""
-    return grouped(((finding.code, line), finding) for finding, line in findings)
 
 
 def _changed(before: list[Finding], after: list[Finding]) -> list[FindingDelta]:

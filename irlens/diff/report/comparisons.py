@@ -78,7 +78,9 @@ def match(
     settings = labels_among([*(one for one, _ in pairs), *equal], diff.kernel_and_target)
     compared = [compare(*pair, names=names) for pair in pairs]
     compared += [_unchanged(one, names or ("before", "after")) for one in equal]
-    compared = sorted(map(_set, compared, settings), key=_largest_change_first)
+    named = zip(compared, settings, strict=True)
+    compared = [msgspec.structs.replace(pair, setting=setting) for pair, setting in named]
+    compared.sort(key=_largest_change_first)
     shared = {one.kernel for one in equal}
     kernels_before = shared | {one.kernel for one in before}
     kernels_after = shared | {one.kernel for one in after}
@@ -92,10 +94,6 @@ def match(
         unmatched_before=_sides([one for one in left if one.kernel in kernels_after]),
         unmatched_after=_sides([one for one in right if one.kernel in kernels_before]),
     )
-
-
-def _set(pair: Comparison, setting: str) -> Comparison:
-    return msgspec.structs.replace(pair, setting=setting)
 
 
 def _unchanged(one: Side, names: tuple[str, str]) -> Comparison:

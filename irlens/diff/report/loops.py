@@ -1,14 +1,14 @@
 """Pipelines and loads, matched loop by loop."""
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 from irlens.diff import take_pairs
 from irlens.diff.report.figure_deltas import deltas
 from irlens.diff.report.left_out import LeftOut
 from irlens.diff.report.source_lines import LinePair, LinePairs
 from irlens.figures import Figure, compared
-from irlens.model.comparison import WEIGHTS, LoopDelta, Presence
+from irlens.model.comparison import WEIGHTS, LoopDelta
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Pipeline, Report
 from irlens.model.source import SourceLocation
@@ -36,16 +36,14 @@ def loop_deltas(
             before.pipelines, after.pipelines,
             _pipeline_keys(lines.before), _pipeline_keys(lines.after),
         )  # fmt: skip
-        changes += [_pipeline_delta(*pair, left_out) for pair in pairs]
+        changes += [_delta(*pair, left_out) for pair in pairs]
     if _knows_loads(before) != _knows_loads(after):
         left_out.add("loads", lacks_before=not _knows_loads(before))
     else:
         loads = _matched(
             before.loads, after.loads, _load_keys(lines.before), _load_keys(lines.after)
         )
-        changes += [
-            load for load in (_load_delta(*pair, left_out) for pair in loads) if load.changes
-        ]
+        changes += [load for load in (_delta(*pair, left_out) for pair in loads) if load.changes]
     return sorted(changes, key=_largest_change_first)
 
 
@@ -104,39 +102,24 @@ def _values(one: Pipeline | LoopLoad, figures: Sequence[Figure]) -> Hashable:
     return tuple(getattr(one, figure.field) for figure in figures)
 
 
-def _pipeline_delta(
-    before: Pipeline | None, after: Pipeline | None, left_out: LeftOut
+def _delta(
+    before: Pipeline | LoopLoad | None, after: Pipeline | LoopLoad | None, left_out: LeftOut
 ) -> LoopDelta:
     present = after or before
+    pipeline = present if isinstance(present, Pipeline) else None
+    what: Literal["pipeline", "load"] = "load" if pipeline is None else "pipeline"
     return LoopDelta(
-        what="pipeline",
+        what=what,
         source=_line(present.source) if present else None,
-        kind=present.kind if present else None,
-        product=_line(present.product_source) if present else None,
-        presence=_presence(before, after),
-        deltas=deltas(compared("pipeline"), before, after, left_out),
-    )
-
-
-def _load_delta(before: LoopLoad | None, after: LoopLoad | None, left_out: LeftOut) -> LoopDelta:
-    present = after or before
-    return LoopDelta(
-        what="load",
-        source=_line(present.source) if present else None,
-        kind="load",
-        presence=_presence(before, after),
-        deltas=deltas(compared("load"), before, after, left_out),
+        kind="load" if pipeline is None else pipeline.kind,
+        product=_line(pipeline.product_source) if pipeline else None,
+        presence="appeared" if before is None else "gone" if after is None else "both",
+        deltas=deltas(compared(what), before, after, left_out),
     )
 
 
 def _line(source: SourceLocation | None) -> SourceLocation | None:
     return None if source is None else SourceLocation(source.file, source.line)
-
-
-def _presence(before: object, after: object) -> Presence:
-    if before is None:
-        return "appeared"
-    return "gone" if after is None else "both"
 
 
 def _largest_change_first(loop: LoopDelta) -> tuple[object, ...]:

@@ -14,6 +14,7 @@ from irlens.model.comparison import Delta, TimeRatio
 from irlens.model.config import Config
 from irlens.model.errors import UnknownNameError
 from irlens.model.estimate import RESOLUTION, Bound, TimeEstimate
+from irlens.model.grouping import grouped
 from irlens.model.report import Report
 
 #: Of the norm that combines the parts of a time, where the GPU's own is unknown.
@@ -87,11 +88,9 @@ def other_work(before: Report, after: Report) -> list[str]:
         gone, new = sorted((first - second).elements()), sorted((second - first).elements())
         changed = zip_longest(gone, new, fillvalue=_ABSENT)
         return list(dict.fromkeys(f"{one} → {other}" for one, other in changed))
-    names: dict[str, list[str]] = {}
-    for name in dict.fromkeys([*ours.args, *theirs.args]):
-        one, other = ours.args.get(name, _ABSENT), theirs.args.get(name, _ABSENT)
-        if one != other:
-            names.setdefault(f"{one} → {other}", []).append(name)
+    values = {n: (ours.args.get(n, _ABSENT), theirs.args.get(n, _ABSENT))
+              for n in (*ours.args, *theirs.args)}  # fmt: skip
+    names = grouped((f"{one} → {other}", n) for n, (one, other) in values.items() if one != other)
     if names:
         return [f"{', '.join(named)} {change}" for change, named in names.items()]
     written = {each.traffic.distinct_written_bytes for each in (before, after) if each.traffic}

@@ -37,7 +37,8 @@ def draw_bars(bars: nodes.Bars, width: int) -> list[Text]:
     room = width - name - amount - label - 3 * _GAP
     cells = min(max(room, _LEAST_BAR), _MOST_BAR)
     fills = _fills(bars)
-    rows = [text(Run(cut(_headline(bars), width), "dim"))]
+    headline = f"{bars.axis.title} by {bars.names}" if bars.names else bars.axis.title
+    rows = [text(Run(cut(headline, width), "dim"))]
     for row, beside in zip(bars.rows, labels, strict=True):
         rest = f"{row.words:>{amount}}  {beside}"
         rows.append(
@@ -48,10 +49,6 @@ def draw_bars(bars: nodes.Bars, width: int) -> list[Text]:
             )
         )
     return [*rows, *(text(Run(line, "dim")) for line in _wrapped(_legend(bars, fills), width))]
-
-
-def _headline(bars: nodes.Bars) -> str:
-    return f"{bars.axis.title} by {bars.names}" if bars.names else bars.axis.title
 
 
 def _fills(bars: nodes.Bars) -> dict[str, str]:
@@ -99,10 +96,10 @@ def _bar_runs(
             before += part.amount
             end = max(round(axis.share(before) * cells), len(drawn) + (part.amount > 0))
             drawn += fills.get(part.kind, _FILLS[0]) * (end - len(drawn))
-        signs = [(sign, "accent") for sign in drawn[:cells].ljust(cells)]
+        drawn = drawn[:cells].ljust(cells)
     else:
-        signs = [(sign, "accent") for sign in bar(axis.share(row.amount), cells)]
-    marked: list[tuple[str, Tone]] = [(sign, "accent") for sign, _ in signs]
+        drawn = bar(axis.share(row.amount), cells)
+    marked: list[tuple[str, Tone]] = [(sign, "accent") for sign in drawn]
     if row.high is not None:
         end = _column(axis, row.high, cells)
         for at in range(cells):
@@ -140,15 +137,8 @@ def draw_heat_map(node: nodes.HeatMap, width: int) -> list[Text]:
         f"{' ' * _GAP}{each:>{room}}"
         for each, room in zip(node.columns[:shown], rooms[:shown], strict=True)
     )
-    rows = [
-        text(
-            Run(
-                cut(f"{node.amount} ({node.unit}): {node.down} down, {node.across} across", width),
-                "dim",
-            )
-        ),
-        text(Run(f"{'':>{name}}{head}", "dim")),
-    ]
+    title = f"{node.amount} ({node.unit}): {node.down} down, {node.across} across"
+    rows = [text(Run(cut(title, width), "dim")), text(Run(f"{'':>{name}}{head}", "dim"))]
     for each, cells, words in zip(node.rows, node.cells, grid, strict=True):
         drawn = [
             Run(f"{' ' * _GAP}{word:>{room}}", _cell_tone(cell))
@@ -196,8 +186,8 @@ def draw_plot(plot: nodes.Plot, width: int, height: int) -> list[Text]:
     for at, (line, styles) in enumerate(zip(signs, tones, strict=True)):
         drawn = (Run(sign, tone) for sign, tone in zip(line, styles, strict=True))
         rows.append(text(Run(f"{marks.get(at, ''):>{label - 1}} ", "dim"), *_joined(drawn)))
-    for band in (_bands(plot, cells),) if plot.bands else ():
-        rows.append(text(" " * label, Run(band, "dim")))
+    if plot.bands:
+        rows.append(text(" " * label, Run(_bands(plot, cells), "dim")))
     return [*rows, text(" " * label, Run(_x_axis(plot.x, cells), "dim"))]
 
 

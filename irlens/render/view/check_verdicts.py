@@ -111,7 +111,11 @@ def budget_verdict(one: BudgetVerdict) -> Verdict:
     several = len(one.figures) > 1
     # The reason of a pipeline has its figures in words.
     listed = several and not (one.pipeline and one.reason)
-    named = ", ".join(f"{_title(each)} {_value(each)}" for each in one.figures) if listed else ""
+    named = (
+        ", ".join(f"{figure_title(each.path)} {_value(each)}" for each in one.figures)
+        if listed
+        else ""
+    )
     because = f"unknown, because {one.reason}" if one.state == "unknown" else one.reason
     before = ""
     if known and not several:
@@ -135,10 +139,6 @@ def _finding_verdict(one: Finding) -> Verdict:
     level: Level = "note" if one.severity == "note" else "warning"
     place = place_of(one.source)
     return Verdict(level, f"finding {one.code}", "", "", "", "", place, one.message)
-
-
-def _title(figure: BudgetFigure) -> str:
-    return figure_title(figure.path)
 
 
 def _value(figure: BudgetFigure) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
-from irlens.model.code import CodeComparison, CodeHunk, CodeRow, Columns
+from irlens.model.code import CodeComparison, CodeHunk, Columns
 from irlens.model.text import plural, printable_line
 
 Mark: TypeAlias = Literal[" ", "-", "+", "~"]
@@ -77,28 +77,16 @@ def unified(hunk: CodeHunk, *, underline: bool) -> Iterator[Line]:
         if row.kind == "same":
             yield Line(" ", row.before_line, row.after_line, pieces(row.after, ()))
             continue
-        for line in (_first(row), _second(row)):
-            if line is not None:
-                yield line
-                if underline and any(piece.changed for piece in line.pieces):
-                    yield _underlined(line)
-
-
-def _first(row: CodeRow) -> Line | None:
-    if row.before is None:
-        return None
-    return Line("-", row.before_line, None, pieces(row.before, row.before_words))
-
-
-def _second(row: CodeRow) -> Line | None:
-    if row.after is None:
-        return None
-    return Line("+", None, row.after_line, pieces(row.after, row.after_words))
-
-
-def _underlined(line: Line) -> Line:
-    marked = [("^" if piece.changed else " ") * len(piece.text) for piece in line.pieces]
-    return Line("~", None, None, [Piece("".join(marked).rstrip(), False)])
+        lines = []
+        if row.before is not None:
+            lines.append(Line("-", row.before_line, None, pieces(row.before, row.before_words)))
+        if row.after is not None:
+            lines.append(Line("+", None, row.after_line, pieces(row.after, row.after_words)))
+        for line in lines:
+            yield line
+            if underline and any(piece.changed for piece in line.pieces):
+                marked = [("^" if each.changed else " ") * len(each.text) for each in line.pieces]
+                yield Line("~", None, None, [Piece("".join(marked).rstrip(), False)])
 
 
 def pieces(text: str | None, words: Sequence[Columns]) -> list[Piece]:

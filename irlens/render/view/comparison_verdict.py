@@ -40,7 +40,6 @@ def verdict(pair: Comparison) -> Headline:
     if not pair.different:
         known = " in what both sides have" if pair.not_compared else ""
         return Headline((Run(f"no difference{known}"),))
-    tones: dict[str, Tone] = {"better": "better", "worse": "worse"}
     match pair.verdict.by:
         case "launch":
             phrases = list(_launch(pair))
@@ -57,7 +56,8 @@ def verdict(pair: Comparison) -> Headline:
         phrases += map(Run, other_work(pair))
     if pair.verdict.no_time:
         phrases.append(Run(pair.verdict.no_time, "unknown"))
-    tone = tones.get(pair.verdict.outcome, "neutral")
+    outcome = pair.verdict.outcome
+    tone: Tone = outcome if outcome in ("better", "worse") else "neutral"
     fatal = tone == "worse" and pair.verdict.by in ("launch", "errors")
     return Headline(tuple(phrases), "bad" if fatal else tone)
 

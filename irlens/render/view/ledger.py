@@ -55,7 +55,8 @@ def ledger_verdict(ledger: Ledger, compiled: Ledger | None = None) -> Iterator[s
         yield "moves nothing: it returns views of its inputs"
         return
     if separate.kernels == 1:
-        yield f"one operation: {_only(ledger).name}"
+        only = next(each for each in ledger.operations if each.group is not None)
+        yield f"one operation: {only.name}"
         yield f"{_rounded(separate.total)} moved"
         return
     if ledger.kind == "compiled":
@@ -66,28 +67,21 @@ def ledger_verdict(ledger: Ledger, compiled: Ledger | None = None) -> Iterator[s
         return
     yield f"{plural(separate.kernels, 'operation')} move {_rounded(separate.total)}"
     yield f"{plural(grouped.kernels, 'group')} would move {_rounded(grouped.total)}"
-    saved = _factor(separate, grouped)
-    if saved is not None:
-        yield f"{saved:.2f} × less" if saved >= _LEAST_FACTOR else "fusing saves nothing"
+    yield from _saved(separate, grouped, "fusing saves nothing")
 
 
 def _compiled_verdict(before: Moved, after: Moved) -> Iterator[str]:
     yield f"{plural(before.kernels, 'operation')} move {_rounded(before.total)}"
     moves = "moves" if after.kernels == 1 else "move"
     yield f"{plural(after.kernels, 'kernel')} of torch.compile {moves} {_rounded(after.total)}"
-    saved = _factor(before, after)
-    if saved is not None:
-        yield f"{saved:.2f} × less" if saved >= _LEAST_FACTOR else "compiling saves no bytes"
+    yield from _saved(before, after, "compiling saves no bytes")
 
 
-def _only(ledger: Ledger) -> LedgerOperation:
-    return next(each for each in ledger.operations if each.group is not None)
-
-
-def _factor(more: Moved, less: Moved) -> float | None:
-    if more.total is None or not less.total:
-        return None
-    return more.total / less.total
+def _saved(more: Moved, less: Moved, nothing: str) -> Iterator[str]:
+    """Yield by what factor fewer bytes move, or ``nothing``, where both sums are known."""
+    if more.total is not None and less.total:
+        factor = more.total / less.total
+        yield f"{factor:.2f} × less" if factor >= _LEAST_FACTOR else nothing
 
 
 def _sums(ledger: Ledger, compiled: Ledger | None) -> nodes.Table:

@@ -19,8 +19,7 @@ def limits_view(limits: Limits) -> nodes.Section:
 
 
 def _nodes(limits: Limits) -> Iterator[Node]:
-    known = {"target": limits.target.full_name, "Triton": limits.triton_version}
-    yield nodes.Settings(tuple(nodes.Setting(name, value) for name, value in known.items()))
+    yield nodes.settings({"target": limits.target.full_name, "Triton": limits.triton_version})
     verdicts = [_verdict(each, limits.follows) for each in limits.sizes]
     tones = {each.tone for each in verdicts}
     tone: Tone = next((each for each in _TONES if each in tones), "good")
@@ -29,7 +28,10 @@ def _nodes(limits: Limits) -> Iterator[Node]:
     if rows:
         yield nodes.Table(nodes.titled("from", "breaks", "where"), rows, "limits")
     for size in limits.sizes:
-        yield from _fixes(size)
+        for limit in size.limits:  # what becomes of an overflow with wider integers
+            file = limit.cause.at.file if limit.cause.at is not None else ""
+            if limit.fix is not None and (words := limit.fix.words(file)):
+                yield nodes.Sentence(words, label="Fix")
         if size.bounds or size.untimed:
             yield nodes.Sentence(_bounds(size), "dim", label="Time")
         if size.unknown:
@@ -50,14 +52,6 @@ def _nodes(limits: Limits) -> Iterator[Node]:
         yield nodes.Sentence(
             f"{most}of many programs some were evaluated, and others may break", "unknown"
         )
-
-
-def _fixes(size: SizeLimits) -> Iterator[nodes.Sentence]:
-    """Yield what becomes of an overflow with wider integers."""
-    for limit in size.limits:
-        file = limit.cause.at.file if limit.cause.at is not None else ""
-        if limit.fix is not None and (words := limit.fix.words(file)):
-            yield nodes.Sentence(words, label="Fix")
 
 
 def _alone(name: str) -> str:

@@ -97,9 +97,7 @@ def compiled_settings(side: Side) -> nodes.Settings:
         **config.constexprs,
         "Triton": side.triton_version,
     }
-    return nodes.Settings(
-        tuple(nodes.Setting(name, str(value)) for name, value in known.items() if value is not None)
-    )
+    return nodes.settings({name: value for name, value in known.items() if value is not None})
 
 
 def _overview(passes: Passes) -> Iterator[Node]:
@@ -297,21 +295,18 @@ def _diff_verdict(diff: PassesDiff) -> Iterator[Run]:
         differ = "differs" if diff.at_start == 1 else "differ"
         yield Run(f"{plural(diff.at_start, 'line')} {differ} before the first pass")
     if diff.first is None:
-        more = "no pass makes more of it" if diff.at_start else "no difference after any pass"
-        yield Run(more)
-        yield from _of_llvm(diff)
-        yield from _registers(diff)
-        return
-    at = next(each for each in diff.passes if each.after_number == diff.first)
-    numbers = (
-        f"pass {at.before_number}"
-        if at.before_number == at.after_number
-        else f"passes {at.before_number} and {at.after_number}"
-    )
-    more = "it grows first" if diff.at_start else "they differ first"
-    yield Run(f"{more} after {at.name} ({numbers}): {plural(at.differing, 'line')}")
+        yield Run("no pass makes more of it" if diff.at_start else "no difference after any pass")
+    else:
+        at = next(each for each in diff.passes if each.after_number == diff.first)
+        numbers = f"pass {at.before_number}"
+        if at.before_number != at.after_number:
+            numbers = f"passes {at.before_number} and {at.after_number}"
+        more = "it grows first" if diff.at_start else "they differ first"
+        yield Run(f"{more} after {at.name} ({numbers}): {plural(at.differing, 'line')}")
     yield from _of_llvm(diff)
-    yield from _registers(diff)
+    before, after = diff.registers
+    if before is not None and after is not None:
+        yield Run(f"registers {before} → {after}" if before != after else f"registers {before}")
 
 
 def _of_llvm(diff: PassesDiff) -> Iterator[Run]:
@@ -326,12 +321,6 @@ def _of_llvm(diff: PassesDiff) -> Iterator[Run]:
         f"of LLVM's passes, {most.name} ({most.before_number} and {most.after_number}) adds most to"
         f" it: {plural(most.grown, 'instruction')}"
     )
-
-
-def _registers(diff: PassesDiff) -> Iterator[Run]:
-    before, after = diff.registers
-    if before is not None and after is not None:
-        yield Run(f"registers {before} → {after}" if before != after else f"registers {before}")
 
 
 def _diff_row(each: PassDifference) -> nodes.Row:

@@ -157,12 +157,10 @@ def _settings(report: Report) -> nodes.Settings:
 
 def _arguments(report: Report) -> nodes.Settings | None:
     config = report.config
-    arguments = [
-        nodes.Setting(name, str(value), "dim") for name, value in config.arguments().items()
-    ]
+    arguments = dict(config.arguments().items())
     if config.grid:
-        arguments.append(nodes.Setting("grid", " × ".join(map(count, config.grid)), "dim"))
-    return nodes.Settings(tuple(arguments), title="arguments", folded=True) if arguments else None
+        arguments["grid"] = " × ".join(map(count, config.grid))
+    return nodes.settings(arguments, "dim", title="arguments", folded=True) if arguments else None
 
 
 def facts(report: Report) -> nodes.Facts:

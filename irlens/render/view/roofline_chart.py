@@ -17,7 +17,7 @@ from irlens.model.recording import KernelTime, ProgramRun
 from irlens.model.report import Report
 from irlens.model.scan import ScanRow
 from irlens.model.sweep import Trial
-from irlens.model.text import percent, plural
+from irlens.model.text import percent, plural, three_digits
 from irlens.model.traffic import Roofline, flops_of_floor
 from irlens.render.view import nodes
 from irlens.render.view.axes import logarithmic
@@ -285,10 +285,10 @@ def _ceilings(
     first = max(left, bottom / bandwidth)
     highest = max(peaks.values()) * 1e6
     slope = ((first, first * bandwidth), (highest / bandwidth, highest))
-    yield nodes.Line(f"DRAM {_rounded(bandwidth / 1e12)} TB/s", slope, ceiling=True)
+    yield nodes.Line(f"DRAM {three_digits(bandwidth / 1e12)} TB/s", slope, ceiling=True)
     for kind, per_us in peaks.items():
         peak = per_us * 1e6
-        name = f"{kind or 'compute'} {_rounded(peak / _TFLOP)} TFLOP/s"
+        name = f"{kind or 'compute'} {three_digits(peak / _TFLOP)} TFLOP/s"
         yield nodes.Line(name, ((peak / bandwidth, peak), (right, peak)), ceiling=True)
 
 
@@ -332,7 +332,7 @@ def _numbers(spots: Sequence[Spot], noun: str) -> nodes.Table:
     for each in spots:
         us = each.estimated_us or each.measured_us or 0.0
         cells: Cells = [
-            each.name, _rounded(each.flops_per_byte),
+            each.name, three_digits(each.flops_per_byte),
             figures.UNKNOWN if each.estimated_us is None else _rate(each, each.estimated_us),
             _share(each, us), figures.UNKNOWN if each.bound is None else BOUND_NAMES[each.bound],
         ]  # fmt: skip
@@ -344,14 +344,8 @@ def _numbers(spots: Sequence[Spot], noun: str) -> nodes.Table:
 
 
 def _rate(spot: Spot, us: float) -> str:
-    return _rounded(spot.flops / us * 1e6 / _TFLOP)
+    return three_digits(spot.flops / us * 1e6 / _TFLOP)
 
 
 def _share(spot: Spot, us: float) -> str:
     return percent(round(spot.floor_us / us, 3))
-
-
-def _rounded(value: float) -> str:
-    """Return a number with three significant digits."""
-    digits = 0 if value >= 99.95 else 1 if value >= 9.995 else 2
-    return f"{value:,.{digits}f}" if value >= 0.995 else f"{value:.3g}"

@@ -16,7 +16,7 @@ from irlens.model.scan import Scan, ScanRow, ScanSummary, ScanValue
 from irlens.model.text import count, first_of, microseconds, percent, plural
 from irlens.render.options import Options
 from irlens.render.view import nodes
-from irlens.render.view.nodes import Cells, Column, Node, Run, Tone, row, table, text
+from irlens.render.view.nodes import Cells, Column, Node, Run, row, table, text
 from irlens.render.view.program import run_view
 from irlens.render.view.roofline_chart import rooflines_of_scan
 from irlens.render.view.standings import Listed, bound_by, headline, time_listed, without_shared
@@ -131,7 +131,8 @@ def _totals(summary: ScanSummary) -> Iterator[str]:
 def _table(scan: Scan, shown: int | None) -> Iterator[Node]:
     """Yield what the rows are sorted by, what is missing of their times, and the rows."""
     yield nodes.Sentence(_order(scan), "dim")
-    rows, labels = scan.rows, [Run(each.label, _tone(each)) for each in scan.rows]
+    rows = scan.rows
+    labels = [Run(e.label, "better" if _mark(e) is not None else "neutral") for e in rows]
     listed = [each for name in scan.columns for each in _listed(rows, name)]
     if not any(each.text for each in labels) and listed:  # the first column names the rows
         listed[0] = listed[0]._replace(shared=None)
@@ -203,23 +204,15 @@ def _times(rows: Sequence[ScanRow]) -> Iterator[Listed]:
     yield from time_listed([_candidate(each) for each in rows], standings)
 
 
-def _tone(each: ScanRow) -> Tone:
-    return "better" if _mark(each) is not None else "neutral"
-
-
 def _cell(value: ScanValue, figure: Figure | None) -> str:
     values = value if isinstance(value, list) else [value]
     if figure is not None and figure.unit == "us":
-        return " ".join(_microseconds(each) for each in values) or figures.UNKNOWN
+        return " ".join(figures.format_value(each, "us") for each in values) or figures.UNKNOWN
     if figure is not None:
         return " ".join(figure.cell(each) for each in values) or figures.UNKNOWN
     if isinstance(value, list):
         return " ".join(str(each) for each in dict.fromkeys(values))
     return figures.UNKNOWN if value is None else str(value)
-
-
-def _microseconds(value: object) -> str:
-    return microseconds(value) if isinstance(value, int | float) else figures.UNKNOWN
 
 
 def _occupancy(summary: ScanSummary) -> Iterator[nodes.Section]:

@@ -231,7 +231,7 @@ def _numbers(trials: Sequence[Trial], chosen: Sequence[Trial], axis: str) -> nod
 
 
 def _us(value: float | None) -> str:
-    return figures.UNKNOWN if value is None else microseconds(value)
+    return figures.format_value(value, "us")
 
 
 def _span(trial: Trial) -> str:

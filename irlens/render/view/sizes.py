@@ -75,7 +75,8 @@ def _lines(fastest: Sequence[tuple[int, Trial]], compute: bool) -> Iterator[Line
         known = ((float(size), rate) for size, rate in rates if rate is not None)
         return Line(name, tuple(known))
 
-    def reached(rate: Rate | None) -> float | None:
+    def reached(held: Trial | ProviderTime | None) -> float | None:
+        rate = None if held is None else held.rate
         return None if rate is None else rate.tflop_per_s if compute else rate.gb_per_s
 
     def within(trial: Trial, us: FigureValue) -> float | None:
@@ -84,10 +85,10 @@ def _lines(fastest: Sequence[tuple[int, Trial]], compute: bool) -> Iterator[Line
         work = found.get("flops") if compute else moved_bytes(found)
         return work / us / (1e6 if compute else 1e3) if work is not None and us else None
 
-    yield line("kernel", ((size, reached(each.rate)) for size, each in fastest))
+    yield line("kernel", ((size, reached(each)) for size, each in fastest))
     yield line("estimated", ((size, within(each, each.figure("time"))) for size, each in fastest))
     for name in PROVIDERS:
-        yield line(name, ((size, reached(_rate(_provider(each, name)))) for size, each in fastest))
+        yield line(name, ((size, reached(_provider(each, name))) for size, each in fastest))
     yield line(
         "roofline", ((size, within(each, each.figure("floor_us"))) for size, each in fastest)
     )
@@ -107,10 +108,6 @@ def _provider_cell(name: str) -> Callable[[Trial], str]:
 
 def _provider(trial: Trial, name: str) -> ProviderTime | None:
     return next((each for each in trial.against if each.name == name), None)
-
-
-def _rate(provider: ProviderTime | None) -> Rate | None:
-    return provider.rate if provider is not None else None
 
 
 def _time(trial: Trial | None) -> float:

@@ -9,7 +9,7 @@ from irlens.model.grouping import grouped
 from irlens.model.ranking import Candidate, Problem, Ranking
 from irlens.model.text import count, microseconds, percent, plural
 from irlens.render.view.launch_time import bound_name
-from irlens.render.view.nodes import Cell, Column, Phrases, Run, Tone, phrases, text
+from irlens.render.view.nodes import Cell, Column, Phrases, Run, phrases, text
 
 #: Problems that have a phrase of their own.
 _PROBLEMS = 3
@@ -131,17 +131,19 @@ def without_shared(listed: Sequence[Listed], label: str) -> tuple[list[Phrases],
     Args:
         label: What to call all of them: "all 30".
     """
-    shared = {n for n, each in enumerate(listed) if each.shared is not None and _equal(each.cells)}
+    shared = {
+        n
+        for n, each in enumerate(listed)
+        if each.shared is not None
+        and len(each.cells) > 1
+        and all(cell == each.cells[0] for cell in each.cells)
+    }
     rest = [each for n, each in enumerate(listed) if n not in shared]
     words = [each.shared for n, each in enumerate(listed) if n in shared and each.shared]
     if not words:
         return [], rest
     first = text(Run(f"{label}: ", "dim"), words[0])
     return [phrases(first, *words[1:], separator="   ")], rest
-
-
-def _equal(cells: Sequence[str | Run | Cell]) -> bool:
-    return len(cells) > 1 and all(each == cells[0] for each in cells[1:])
 
 
 def time_listed(
@@ -173,11 +175,7 @@ def time_listed(
 
 def _times(title: str, times: Sequence[float | None], standings: Sequence[Standing]) -> Listed:
     cells = [
-        Run(figures.UNKNOWN if time is None else microseconds(time), _tone(standing))
+        Run(figures.format_value(time, "us"), "better" if standing.is_marked else "neutral")
         for time, standing in zip(times, standings, strict=True)
     ]
     return Listed(Column(title, numbers=True), cells)
-
-
-def _tone(standing: Standing) -> Tone:
-    return "better" if standing.is_marked else "neutral"

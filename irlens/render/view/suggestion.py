@@ -36,8 +36,7 @@ def suggestion_view(suggestion: Suggestion, options: Options) -> nodes.Section:
 
 def _nodes(suggestion: Suggestion) -> Iterator[Node]:
     current = suggestion.current
-    chosen = {"target": suggestion.target.full_name, **suggestion.settings}
-    yield nodes.Settings(tuple(nodes.Setting(name, str(value)) for name, value in chosen.items()))
+    yield nodes.settings({"target": suggestion.target.full_name, **suggestion.settings})
     yield nodes.Headline(
         tuple(_verdict(suggestion)), "warn" if suggestion.stopped in _CUT else "neutral"
     )

@@ -90,9 +90,7 @@ def _sweep(sweep: Sweep, rows: int | None) -> Iterator[Node]:
     shared = _common(sweep)
     given = sweep.trials[0].args if sweep.trials else {}
     if settings := {name: value for name, value in shared.items() if name not in given}:
-        yield nodes.Settings(
-            tuple(nodes.Setting(name, str(value)) for name, value in settings.items())
-        )
+        yield nodes.settings(settings)
     counted = Run(_sampled(sweep) or sweep_verdict([*sweep.trials, *sweep.outranked]))
     yield nodes.Headline((*_fastest(sweep), counted, *map(Run, _left_out(sweep))))
     yield from arguments({n: v for n, v in shared.items() if n in given}, sweep.axis)
@@ -111,9 +109,8 @@ def arguments(
     """Yield the arguments of a launch, if any."""
     if given:
         # A size may be another one: N=M.
-        written = {n: f"= {v}" if v in given or v == axis else str(v) for n, v in given.items()}
-        listed = tuple(nodes.Setting(name, value, "dim") for name, value in written.items())
-        yield nodes.Settings(listed, title="arguments", folded=True)
+        written = {n: f"= {v}" if v in given or v == axis else v for n, v in given.items()}
+        yield nodes.settings(written, "dim", title="arguments", folded=True)
 
 
 def _fastest(sweep: Sweep) -> list[Run]:
@@ -409,14 +406,10 @@ def _chosen(trial: Trial) -> dict[str, ConstexprValue]:
 def _correlations(sweep: Sweep) -> list[str]:
     """Return each figure's correlation with the time: "occupancy −0.52"."""
     return [
-        f"{each.figure.replace('_', ' ')} {_rho(each.rho)}{_of(each, sweep)}"
+        f"{each.figure.replace('_', ' ')} {f'{each.rho:+.2f}'.replace('-', '−')}{_of(each, sweep)}"
         for each in sweep.correlations
         if each.rho is not None
     ]
-
-
-def _rho(rho: float) -> str:
-    return f"{rho:+.2f}".replace("-", "−")
 
 
 def _of(correlation: Correlation, sweep: Sweep) -> str:

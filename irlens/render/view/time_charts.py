@@ -255,7 +255,11 @@ def _heat_map(
         ),
         steps=_STEPS,
         kinds=tuple(bound_kinds(each.kind for each in shown)),
-        detail=f"measured ({unit.name})" if measured else RANGE if _spans(shown) else "",
+        detail=f"measured ({unit.name})"
+        if measured
+        else RANGE
+        if any(each.span for each in shown)
+        else "",
         marks=mark_names(each.standing.mark for each in shown),
         numbers=_numbers(known, [names[at] for at in varied], varied),
     )
@@ -341,10 +345,6 @@ def _measured(shown: Sequence[Timed]) -> str:
     return "measured" if both else ""
 
 
-def _spans(shown: Sequence[Timed]) -> bool:
-    return any(each.span is not None for each in shown)
-
-
 def _furthest(each: Timed) -> float:
     return max(each.us or 0.0, each.estimate or 0.0, each.span[1] if each.span else 0.0)
 
@@ -372,12 +372,10 @@ def _numbers(known: Sequence[Timed], names: Sequence[str], varied: Sequence[int]
     rows: list[Cells] = []
     for each in known:
         cells: Cells = [each.values[at] for at in varied]
-        cells.append(_or_unknown(each.estimate))
+        cells.append(figures.format_value(each.estimate, "us"))
         cells.append(" to ".join(map(microseconds, each.span)) if each.span else figures.UNKNOWN)
         cells.append(each.bound or figures.UNKNOWN)
-        rows.append(cells if len(columns) == len(cells) else [*cells, _or_unknown(each.measured)])
+        if measured:
+            cells.append(figures.format_value(each.measured, "us"))
+        rows.append(cells)
     return table(columns, rows, "times of the configurations")
-
-
-def _or_unknown(us: float | None) -> str:
-    return figures.UNKNOWN if us is None else microseconds(us)

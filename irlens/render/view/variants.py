@@ -23,7 +23,9 @@ def variants_view(variants: Variants, options: Options) -> nodes.Section:
         children = (*_nodes(kernel, options), *_next(kernel, options))
         return nodes.Section(kernel.kernel, children, key="variants")
     several = [each for each in variants.kernels if each.number > 1]
-    sections = tuple(_kernel(each, options) for each in several)
+    sections = tuple(
+        nodes.Section(each.kernel, tuple(_nodes(each, options)), key="kernel") for each in several
+    )
     single = [_named(each) for each in variants.kernels if each.number == 1]
     one: tuple[Node, ...] = ()
     if single:
@@ -38,15 +40,9 @@ def _named(kernel: KernelVariants) -> str:
     return f"{kernel.kernel} ({', '.join(filter(None, (target, triton)))})"
 
 
-def _kernel(kernel: KernelVariants, options: Options) -> nodes.Section:
-    return nodes.Section(kernel.kernel, tuple(_nodes(kernel, options)), key="kernel")
-
-
 def _nodes(kernel: KernelVariants, options: Options) -> Iterator[Node]:
     known = {"target": kernel.target and kernel.target.full_name, "Triton": kernel.triton_version}
-    yield nodes.Settings(
-        tuple(nodes.Setting(name, value) for name, value in known.items() if value)
-    )
+    yield nodes.settings({name: value for name, value in known.items() if value})
     yield nodes.Headline(tuple(_verdict(kernel)), "warn" if _needless(kernel) else "neutral")
     if kernel.bounded:
         yield nodes.Sentence(f"There may be more variants: {kernel.bounded}.", "unknown")
@@ -73,7 +69,8 @@ def _nodes(kernel: KernelVariants, options: Options) -> Iterator[Node]:
 def _verdict(kernel: KernelVariants) -> Iterator[Run]:
     """Yield how many variants there are, and how many machine codes."""
     least = "at least " if kernel.bounded else ""
-    among = f" for {_launches(kernel.launches)}" if kernel.launches else ""
+    launches = "launch" if kernel.launches == 1 else "launches"
+    among = f" for {count(kernel.launches)} {launches}" if kernel.launches else ""
     yield Run(f"{least}{plural(kernel.number, 'variant')}{among}")
     needless, failed = _needless(kernel), sum(each.outcome == "failed" for each in kernel.variants)
     if needless:
@@ -159,10 +156,6 @@ def _cut_short(kernel: KernelVariants) -> str:
     else:
         what = "all variants were compiled, the changes that would leave fewer"
     return f"Time ended: {what} not compiled. A longer --budget, or smaller ranges, compile them."
-
-
-def _launches(number: int) -> str:
-    return f"{count(number)} {'launch' if number == 1 else 'launches'}"
 
 
 def _needless(kernel: KernelVariants) -> int:

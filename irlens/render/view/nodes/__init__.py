@@ -10,133 +10,29 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from irlens.model.report import Report, Severity
-from irlens.render.view.nodes.charts import (
-    MARK_SIGNS,
-    Axis,
-    Band,
-    BarRow,
-    Bars,
-    Chart,
-    HeatCell,
-    HeatMap,
-    Kind,
-    KindKey,
-    Line,
-    Part,
-    Plot,
-    Point,
-)
-from irlens.render.view.nodes.drawings import (
-    Curve,
-    Drawing,
-    Overlay,
-    Phase,
-    Picture,
-    Segment,
-    Staircase,
-    Strip,
-    Tile,
-    Timeline,
-)
+from irlens.render.view.nodes.charts import *  # noqa: F403
+from irlens.render.view.nodes.drawings import *  # noqa: F403
+from irlens.render.view.nodes.drawings import Drawing
+from irlens.render.view.nodes.prose import *  # noqa: F403
 from irlens.render.view.nodes.prose import (
     SEVERITY_TONES,
-    SIGNS,
-    Command,
-    Fact,
     Facts,
     Headline,
     Items,
     NextSteps,
     Phrases,
     Place,
-    Run,
     Sentence,
-    Setting,
     Settings,
     Text,
     Tone,
-    phrases,
-    plain,
-    text,
 )
-from irlens.render.view.nodes.tables import (
-    Bar,
-    Cell,
-    Cells,
-    Column,
-    Row,
-    Table,
-    numeric,
-    row,
-    table,
-    titled,
-)
+from irlens.render.view.nodes.tables import *  # noqa: F403
+from irlens.render.view.nodes.tables import Table
 
 if TYPE_CHECKING:  # most documents show no code
     from irlens.model.code import CodeComparison
     from irlens.model.listing import Listing
-
-__all__ = [
-    "MARK_SIGNS",
-    "SEVERITY_TONES",
-    "SIGNS",
-    "Axis",
-    "Band",
-    "Bar",
-    "BarRow",
-    "Bars",
-    "Cell",
-    "Cells",
-    "Chart",
-    "Code",
-    "CodeDiff",
-    "Column",
-    "Command",
-    "Curve",
-    "Drawing",
-    "Fact",
-    "Facts",
-    "FindingItem",
-    "Findings",
-    "Headline",
-    "HeatCell",
-    "HeatMap",
-    "Items",
-    "Kind",
-    "KindKey",
-    "Line",
-    "NextSteps",
-    "Node",
-    "Overlay",
-    "Part",
-    "Phase",
-    "Phrases",
-    "Picture",
-    "Place",
-    "Plot",
-    "Point",
-    "Row",
-    "Run",
-    "Section",
-    "Segment",
-    "Sentence",
-    "Setting",
-    "Settings",
-    "Staircase",
-    "Strip",
-    "Table",
-    "Text",
-    "Tile",
-    "Timeline",
-    "Tone",
-    "numeric",
-    "phrases",
-    "plain",
-    "row",
-    "table",
-    "text",
-    "titled",
-]
 
 
 class FindingItem(msgspec.Struct, frozen=True):

@@ -1,6 +1,6 @@
 """Runs of text, and the nodes that are made of them: phrases, sentences, facts, lists."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -167,6 +167,14 @@ class Items(msgspec.Struct, frozen=True):
     label: str = ""
     tone: Tone = "dim"
     code: str = ""
+
+
+def settings(
+    values: Mapping[str, object], tone: Tone = "neutral", *, title: str = "", folded: bool = False
+) -> Settings:
+    """Return names with their values as they are written."""
+    named = (Setting(name, str(value), tone) for name, value in values.items())
+    return Settings(tuple(named), title, folded)
 
 
 def text(*parts: str | Run) -> Text:
