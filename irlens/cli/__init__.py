@@ -82,9 +82,9 @@ def main() -> None:
         # click prints help itself, without handling these errors.
         if error.errno not in _STDOUT_ERRORS:
             raise
-        from irlens.cli.output import abandon_stdout
+        from irlens.cli.output import abandon
 
-        abandon_stdout()
+        abandon(sys.stdout)
         code = Exit.OK  # the reader (`head`, a pager) has closed the pipe
         if error.errno != errno.EPIPE:
             sys.stderr.write(f"irlens: error: cannot write to stdout: {error.strerror}\n")

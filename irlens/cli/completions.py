@@ -167,7 +167,9 @@ def _local(incomplete: str) -> Iterator[str]:
     folder, slash, start = incomplete.rpartition("/")
     file, colon, _ = start.partition(":")
     try:
-        entries = sorted(os.scandir(Path(f"{folder}{slash}" or ".").expanduser()), key=_name)
+        entries = sorted(
+            os.scandir(Path(f"{folder}{slash}" or ".").expanduser()), key=lambda e: e.name
+        )
     except OSError:
         return
     entries = [each for each in entries if each.name.startswith(file if colon else start)]
@@ -184,10 +186,6 @@ def _local(incomplete: str) -> Iterator[str]:
             yield f"{path}/"
         elif path.startswith(incomplete) and (start or _is_kernel_file(entry.name)):
             yield path
-
-
-def _name(entry: "os.DirEntry[str]") -> str:
-    return entry.name
 
 
 def _is_kernel_file(name: str) -> bool:

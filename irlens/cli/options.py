@@ -235,26 +235,16 @@ sass_option = click.option(
 )
 
 
-def config_options(command: F) -> F:
-    """Add the options that select configurations, to compile only: ``selection``."""
-    return with_options(_CONFIG_OPTIONS, _selection)(command)
+def config_options(*, run: bool = False, ranges: bool = False) -> Callable[[F], F]:
+    """Return the decorator that adds the options that select configurations: ``selection``.
 
-
-def range_options(command: F) -> F:
-    """Add the options of ``config_options``; ``--arg`` leaves ranges as they are written."""
-    options = (_RANGE_OPTION if each is _ARG_OPTION else each for each in _CONFIG_OPTIONS)
-    return with_options(tuple(options), _selection)(command)
-
-
-def kernel_options(command: F) -> F:
-    """Add the options that select configurations, and ``--run``: ``selection``."""
-    return with_options((*_CONFIG_OPTIONS, _RUN_OPTION), _selection)(command)
-
-
-def kernel_range_options(command: F) -> F:
-    """Add the options of ``kernel_options``; ``--arg`` leaves ranges as they are written."""
-    options = (_RANGE_OPTION if each is _ARG_OPTION else each for each in _CONFIG_OPTIONS)
-    return with_options((*options, _RUN_OPTION), _selection)(command)
+    Args:
+        run: Whether ``--run`` is among them; else the configurations are compiled only.
+        ranges: Whether ``--arg`` leaves ranges as they are written.
+    """
+    argument = _RANGE_OPTION if ranges else _ARG_OPTION
+    options = [argument if each is _ARG_OPTION else each for each in _CONFIG_OPTIONS]
+    return with_options((*options, _RUN_OPTION) if run else options, _selection)
 
 
 def _selection(values: Values) -> Values:

@@ -86,7 +86,7 @@ def show_error(error: IrlensError) -> None:
         for line in printable(error.hint or "").splitlines():
             click.echo(f"  {line}", err=True)
     except OSError:  # the exit code still tells
-        _abandon(sys.stderr)
+        abandon(sys.stderr)
 
 
 def usage_error(error: click.ClickException) -> IrlensError:
@@ -115,18 +115,19 @@ def write(content: str | bytes, output: Path | None, *, paged: bool = False) -> 
     Raises:
         IrlensError: The file, or stdout, cannot be written.
     """
-    data = content.encode() if isinstance(content, str) else content
-    if output is not None and str(output) != "-":
-        _replace(output, [data])
-    elif paged and isinstance(content, str) and sys.stdout.isatty() and _is_too_tall(content):
-        # -R passes our colours through; -F, -X as git does: no pager for content that fits.
-        os.environ.setdefault("LESS", "FRX")
-        click.echo_via_pager(content, color=True)
-    else:
-        _print(data)
+    to_stdout = output is None or str(output) == "-"
+    if to_stdout and paged and sys.stdout.isatty() and isinstance(content, str):
+        import shutil
+
+        if content.count("\n") >= shutil.get_terminal_size().lines:
+            # -R passes our colours through; -F, -X as git does: no pager for content that fits.
+            os.environ.setdefault("LESS", "FRX")
+            click.echo_via_pager(content, color=True)
+            return
+    write_stream([content], output)
 
 
-def write_stream(pieces: Iterable[str] | Iterable[bytes], output: Path | None) -> None:
+def write_stream(pieces: Iterable[str | bytes], output: Path | None) -> None:
     """Write text or bytes as they are made to a file (completely or not at all), or to stdout.
 
     Once nobody reads stdout, no more pieces are taken.
@@ -138,16 +139,11 @@ def write_stream(pieces: Iterable[str] | Iterable[bytes], output: Path | None) -
     Raises:
         IrlensError: The file, or stdout, cannot be written.
     """
+    encoded = (each.encode() if isinstance(each, str) else each for each in pieces)
     if output is not None and str(output) != "-":
-        _replace(output, map(_encoded, pieces))
-        return
-    for piece in pieces:
-        if not _print(_encoded(piece)):
-            return
-
-
-def _encoded(piece: str | bytes) -> bytes:
-    return piece.encode() if isinstance(piece, str) else piece
+        _replace(output, encoded)
+    else:
+        all(map(_print, encoded))
 
 
 def write_json(
@@ -284,12 +280,8 @@ def status() -> Iterator[Callable[[str], None]]:
             click.echo("\r\033[K", nl=False, err=True)
 
 
-def abandon_stdout() -> None:
-    """Redirect stdout to the null device, so that the interpreter's last flush does not fail."""
-    _abandon(sys.stdout)
-
-
-def _abandon(stream: TextIO) -> None:
+def abandon(stream: TextIO) -> None:
+    """Redirect a stream to the null device, so that the interpreter's last flush does not fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -301,18 +293,12 @@ def _print(data: bytes) -> bool:
     except BrokenPipeError:
         # The reader (`head`) has closed the pipe. The exit code still depends on the result:
         # with `set -o pipefail` a failed check must not pass.
-        abandon_stdout()
+        abandon(sys.stdout)
         return False
     except OSError as error:  # a full disk
-        abandon_stdout()
+        abandon(sys.stdout)
         raise IrlensError(f"cannot write to stdout: {error.strerror}") from error
     return True
-
-
-def _is_too_tall(text: str) -> bool:
-    import shutil
-
-    return text.count("\n") >= shutil.get_terminal_size().lines
 
 
 def require_writable(path: Path) -> None:

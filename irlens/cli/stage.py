@@ -22,12 +22,7 @@ class Beside(Flag):
     ANNOTATIONS = auto()
 
 
-def show(
-    captures: Sequence[Capture],
-    name: str,
-    writing: Writing,
-    beside: Beside,
-) -> None:
+def show(captures: Sequence[Capture], name: str, writing: Writing, beside: Beside) -> None:
     """Write one stage of each capture.
 
     A file gets the bytes unchanged. On stdout, which may end in a log, control characters are
@@ -63,10 +58,7 @@ def show(
 
 
 def _show_annotated(
-    captures: Sequence[Capture],
-    name: str,
-    writing: Writing,
-    beside: Beside,
+    captures: Sequence[Capture], name: str, writing: Writing, beside: Beside
 ) -> None:
     from irlens.render.text_listing import annotated
     from irlens.render.view.memory_traffic import traffic_cells

@@ -14,7 +14,7 @@ from irlens.session import Configurations
 
 
 @click.command()
-@config_options
+@config_options()
 def probe(selection: Configurations) -> None:
     click.echo(";".join(f"{name}={','.join(values)}" for name, values in selection.settings))
 

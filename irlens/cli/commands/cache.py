@@ -125,7 +125,7 @@ def clean(age: int, dry_run: bool, form: ListFormat, **kinds: bool) -> Exit:
     named = {name for name, is_named in kinds.items() if is_named}
     before = time.time() - age if age else None
     removals = [
-        _remove(kind, before, _keep if dry_run else inventory.remove)
+        _remove(kind, before, (lambda *_: True) if dry_run else inventory.remove)
         for kind in _kinds()
         if not named or kind.title in named
     ]
@@ -158,11 +158,6 @@ def _kinds() -> "Sequence[Kind]":
         if inventory.is_link(kind):
             output.note(f"{store.root() / kind.folder} is a link: its target is left alone")
     return kinds
-
-
-def _keep(kind: "Kind", item: "StoredItem") -> bool:
-    """Pretend to remove an item."""
-    return True
 
 
 def _remove(

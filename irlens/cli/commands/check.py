@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from irlens.cli import Exit, new_session, output
-from irlens.cli.options import complete_kernels, kernel_options
+from irlens.cli.options import complete_kernels, config_options
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, write, writing_options
 from irlens.session import Configurations
@@ -60,7 +60,7 @@ class _Settings(msgspec.Struct, frozen=True):
 
 @click.command(help=_HELP)
 @click.argument("kernels", metavar="[KERNEL]...", nargs=-1, shell_complete=complete_kernels)
-@kernel_options
+@config_options(run=True)
 @click.option("--update", is_flag=True, help="Rewrite the baseline and list the changes.")
 @click.option(
     "--baseline",

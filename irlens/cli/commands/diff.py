@@ -82,7 +82,7 @@ class _Settings(msgspec.Struct, frozen=True):
 @click.command(help=_HELP)
 @click.argument("before", required=False, shell_complete=options.complete_kernels)
 @click.argument("after", required=False, shell_complete=options.complete_kernels)
-@options.kernel_options
+@options.config_options(run=True)
 @click.option(
     "--git",
     "revisions",

@@ -46,7 +46,7 @@ class _Settings(msgspec.Struct, frozen=True):
     "kernel", metavar="[KERNEL]", required=False, shell_complete=completing("explained")
 )
 @click.argument("name", metavar="[NAME]", nargs=-1, shell_complete=completing("explained"))
-@config_options
+@config_options()
 @writing_options("explanations")
 @received_as(_Settings)
 def command(settings: _Settings) -> Exit:
@@ -105,11 +105,8 @@ def _lists() -> Iterator[str]:
     rows = [(figure_name(figure), figure.path) for figure in figures.FIGURES]
     yield output.table(("figure", "path"), rows, right=set())
     terms = ", ".join(glossary.normalize(term.name) for term in glossary.terms())
-    yield output.table(("term",), [(line,) for line in _wrap(terms)], right=set())
-
-
-def _wrap(text: str) -> list[str]:
-    return textwrap.wrap(text, output.width(), break_on_hyphens=False)
+    wrapped = textwrap.wrap(terms, output.width(), break_on_hyphens=False)
+    yield output.table(("term",), [(line,) for line in wrapped], right=set())
 
 
 def _bold_headings(text: str) -> str:

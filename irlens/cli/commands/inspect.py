@@ -104,7 +104,7 @@ class _Settings(msgspec.Struct, frozen=True):
 
 @click.command(help=_HELP)
 @click.argument("kernel", shell_complete=options.complete_kernels)
-@options.kernel_range_options
+@options.config_options(run=True, ranges=True)
 @click.option(
     "--stage",
     metavar="NAME",
@@ -273,13 +273,7 @@ def _show_stage(
         return comparisons, partial(write, comparisons, "code", writing)
     beside = Beside.PYTHON if settings.interleave else Beside.NOTHING
     beside |= Beside.ANNOTATIONS if settings.annotate else Beside.NOTHING
-    return None, partial(
-        show,
-        captures,
-        name,
-        writing,
-        beside,
-    )
+    return None, partial(show, captures, name, writing, beside)
 
 
 def _show_line(

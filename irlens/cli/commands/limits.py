@@ -58,7 +58,7 @@ def _least(_ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]
 
 @click.command(help=_HELP)
 @click.argument("kernel", shell_complete=complete_kernels)
-@config_options
+@config_options()
 @click.option(
     "--along",
     metavar="NAME[=FIRST..LAST]",

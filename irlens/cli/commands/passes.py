@@ -47,7 +47,7 @@ class _Settings(msgspec.Struct, frozen=True):
 
 @click.command(help=_HELP)
 @click.argument("kernel", shell_complete=complete_kernels)
-@config_options
+@config_options()
 @click.option(
     "--pass",
     "shown",

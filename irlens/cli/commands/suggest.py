@@ -1,7 +1,5 @@
 """``irlens suggest``: the fastest configurations near the current one, by estimated time."""
 
-from typing import TYPE_CHECKING
-
 import click
 import msgspec
 
@@ -10,9 +8,6 @@ from irlens.cli.options import as_typed, complete_kernels, config_options, durat
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, write, writing_options
 from irlens.session import Configurations
-
-if TYPE_CHECKING:  # it loads the compiler layer
-    from irlens.sweeps.suggesting import Reached
 
 _HELP = """Suggest a faster configuration near the current one of KERNEL, without a GPU.
 
@@ -48,7 +43,7 @@ class _Settings(msgspec.Struct, frozen=True):
 
 @click.command(help=_HELP)
 @click.argument("kernel", shell_complete=complete_kernels)
-@config_options
+@config_options()
 @click.option(
     "--most",
     type=click.IntRange(min=1),
@@ -75,12 +70,10 @@ def command(settings: _Settings) -> Exit:
     with output.progress("compiling") as show:
         suggestion = suggest_near(
             requests, session, most=settings.most, jobs=settings.jobs, seconds=settings.budget,
-            progress=lambda each: show(each.done, each.total, _so_far(each)),
+            progress=lambda each: show(
+                each.done, each.total, f"best so far {each.best}" if each.best else ""
+            ),
         )  # fmt: skip
     named = as_typed([settings.kernel], settings.selection)
     write(suggestion, "suggestion", settings.writing, named=named)
     return Exit.INTERRUPTED if suggestion.stopped == "interrupted" else Exit.OK
-
-
-def _so_far(reached: "Reached") -> str:
-    return f"best so far {reached.best}" if reached.best else ""

@@ -115,7 +115,7 @@ def _providers(
 
 @click.command(help=_HELP)
 @click.argument("kernel", shell_complete=options.complete_kernels)
-@options.range_options
+@options.config_options(ranges=True)
 @click.option(
     "--where", metavar="EXPR", multiple=True, help="Compile only matching configurations."
 )
@@ -209,13 +209,7 @@ def _swept(session: "Session", settings: _Settings) -> "Sweep":
     from irlens.sweeps.selection import prune_list as fitting
 
     kernel = settings.kernel
-    selection = Selection(
-        where=settings.where,
-        filters=settings.filters,
-        sort=settings.sort,
-        rank=settings.rank,
-        top=settings.top,
-    )
+    selection = msgspec.convert(settings, Selection, from_attributes=True)
     requests = requests_of(session, kernel, with_listed_values(settings.selection))
     device = require_device(requests) if settings.measure else None
     with interruptible("compiling", "done") as update:

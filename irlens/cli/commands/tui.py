@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from irlens.cli import Exit, new_session
-from irlens.cli.options import complete_kernels, kernel_options
+from irlens.cli.options import complete_kernels, config_options
 from irlens.cli.settings import received_as
 from irlens.model.errors import IrlensError
 from irlens.session import Configurations
@@ -42,7 +42,7 @@ class _Settings(msgspec.Struct, frozen=True):
 
 @click.command(help=_HELP)
 @click.argument("kernel", required=False, shell_complete=complete_kernels)
-@kernel_options
+@config_options(run=True)
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
 @click.option("--keys", is_flag=True, help="Print the keys in the format of keys.toml, and exit.")
 @click.option("--serve", is_flag=True, help="Serve the TUI to a web browser instead.")

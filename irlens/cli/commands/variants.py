@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from irlens.cli import Exit, new_session, output
-from irlens.cli.options import as_typed, complete_kernels, duration, jobs_option, range_options
+from irlens.cli.options import as_typed, complete_kernels, config_options, duration, jobs_option
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, every_row_option, shown_rows, write, writing_options
 from irlens.model.variants import Variants
@@ -49,7 +49,7 @@ class _Settings(msgspec.Struct, frozen=True):
 @click.argument(
     "kernels", metavar="KERNEL...", nargs=-1, required=True, shell_complete=complete_kernels
 )
-@range_options
+@config_options(ranges=True)
 @click.option(
     "--most",
     type=click.IntRange(min=1),
