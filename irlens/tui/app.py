@@ -93,7 +93,7 @@ class IrlensApp(App[None]):
                 self._show_compiled,
                 self._show_suggested,
                 self._show_failed,
-                self._resume_watching,
+                lambda: self.context.save_watcher.resume(),
             ),
             deferred=DeferredResults(self),
             save_watcher=SaveWatcher(self, workbench, chosen, self._recompile_saved),
@@ -347,9 +347,6 @@ class IrlensApp(App[None]):
         self._failure = None
         self.context.compilations.start_after_save(key, file)
         return True
-
-    def _resume_watching(self) -> None:
-        self.context.save_watcher.resume()
 
     def _on_hangup(self, *_: object) -> None:
         """Save the preferences and exit at once when the terminal is gone.

@@ -280,7 +280,7 @@ def _widths(
     widths = [
         max(
             len(printable_line(column.title)),
-            *(0 if isinstance(line[at], nodes.Bar) else _length(line[at]) for line in cells),
+            *(_length(line[at]) for line in cells),
         )
         for at, column in enumerate(columns)
     ]

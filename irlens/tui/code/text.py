@@ -95,7 +95,10 @@ def _printable(text: str) -> str:
     safe = safe.encode("utf-8", "backslashreplace").decode("utf-8")
     if "\t" not in safe:
         return safe
-    return "\n".join(_expanded(line) for line in safe.split("\n"))
+    return "\n".join(
+        line.expandtabs(_TAB) if line.isascii() else expand_tabs_inline(line, _TAB)
+        for line in safe.split("\n")
+    )
 
 
 def _with_narrow_offsets(text: str, offset: re.Pattern[str]) -> str:
@@ -104,7 +107,3 @@ def _with_narrow_offsets(text: str, offset: re.Pattern[str]) -> str:
     before = min((len(lead) for lead, _, _ in blanks), default=0)
     after = min((len(gap) for _, _, gap in blanks), default=1) - 1
     return offset.sub(lambda match: match[1][before:] + match[2] + match[3][after:], text)
-
-
-def _expanded(line: str) -> str:
-    return line.expandtabs(_TAB) if line.isascii() else expand_tabs_inline(line, _TAB)

@@ -82,7 +82,9 @@ def arrange(needs: ColumnNeeds, room: int, panned: int = 0) -> Columns:
     # Panning ends when only the last column is left.
     for skipped in range(min(panned, len(rest) - 1) + 1):
         shown = _from_left([*fixed, *rest[skipped:]], needs, room)
-        has_more = list(shown)[-1] != rest[-1] or _is_cut(shown, needs)
+        has_more = list(shown)[-1] != rest[-1] or (
+            SETTINGS in shown and shown[SETTINGS] != needs.widths[SETTINGS]
+        )
         if not has_more:
             break
     return Columns(shown, skipped, has_more and skipped < len(rest) - 1)
@@ -116,10 +118,6 @@ def _from_left(names: Sequence[str], needs: ColumnNeeds, room: int) -> dict[str,
         shown[name] = width
         room -= width + _PADDING
     return shown
-
-
-def _is_cut(shown: Mapping[str, int], needs: ColumnNeeds) -> bool:
-    return SETTINGS in shown and shown[SETTINGS] != needs.widths[SETTINGS]
 
 
 class RowStyle:

@@ -26,7 +26,6 @@ from irlens.render.view.passes import (
     pass_title,
     passes_verdict,
 )
-from irlens.session.workbench import Inquiry
 from irlens.tui.code import Document, python_document
 from irlens.tui.code.difference import Difference
 from irlens.tui.drawing import DIM, lines
@@ -226,10 +225,8 @@ last pass.
         """Compile again, also after it was cancelled."""
         self._is_settled = False
         self.diff.show_note("compiling, and keeping the IR between the passes …")
-        self.status.ask("compiling with passes", self._ask, self._on_passes, self._on_error)
-
-    def _ask(self, inquiry: Inquiry) -> Passes:
-        return self.bench.passes(self.key, inquiry)
+        ask = partial(self.bench.passes, self.key)
+        self.status.ask("compiling with passes", ask, self._on_passes, self._on_error)
 
     def _on_passes(self, passes: Passes) -> None:
         self.passes = passes

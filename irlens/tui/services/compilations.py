@@ -228,9 +228,7 @@ class DeferredResults:
 
     def resume(self) -> None:
         """Show the results that waited, unless the user still types."""
-        while self._results and not self._is_occupied:
+        while self._results and not (
+            isinstance(self._app.screen, ModalScreen) or isinstance(self._app.focused, Input)
+        ):
             self._results.popleft()()
-
-    @property
-    def _is_occupied(self) -> bool:
-        return isinstance(self._app.screen, ModalScreen) or isinstance(self._app.focused, Input)

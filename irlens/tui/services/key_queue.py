@@ -176,7 +176,9 @@ class KeyQueue:
     def _report_deferred(self) -> None:
         self._report_timer = None
         if self._deferred:
-            keys = " ".join(_display(key) for key in self._deferred)
+            keys = " ".join(
+                (key.character if key.is_printable else None) or key.key for key in self._deferred
+            )
             self._app.notify(f"{keys} queued: still loading", timeout=3, markup=False)
 
     def _open_prompt(self) -> int | None:
@@ -211,7 +213,3 @@ class KeyQueue:
     def _binding(self, key: Key) -> str:
         active = self._app.screen.active_bindings.get(key.key)
         return (active.binding.id or "") if active is not None else ""
-
-
-def _display(key: Key) -> str:
-    return (key.character if key.is_printable else None) or key.key
