@@ -4,7 +4,7 @@ An answer is an object. Its field ``untrusted`` holds all that may come from a c
 the arguments with which the same call returns what follows, ``null`` at the end.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 
 import msgspec
@@ -183,16 +183,8 @@ def _encoded(content: dict[str, object], following: Mapping[str, object] | None)
 
 
 def _clean(value: object) -> object:
-    """Return a JSON value whose strings are short enough, valid Unicode and safe to show."""
-    if isinstance(value, dict):
-        return {_text(key): _clean(held) for key, held in value.items()}
-    if isinstance(value, list | tuple):
-        return [_clean(each) for each in value]
-    return _text(value) if isinstance(value, str) else value
-
-
-def _text(value: object) -> str:
-    return printable(str(value).encode("utf-8", "replace").decode())
+    """Return a JSON value whose strings are valid Unicode and safe to show."""
+    return _mapped(value, lambda text: printable(text.encode("utf-8", "replace").decode()))
 
 
 def _size(value: object) -> int:
@@ -201,8 +193,13 @@ def _size(value: object) -> int:
 
 def _short(value: object) -> object:
     """Return a JSON value with its longest strings clipped."""
+    return _mapped(value, lambda text: clipped(text, _MAX_STRING))
+
+
+def _mapped(value: object, change: Callable[[str], str]) -> object:
+    """Return a JSON value with each of its strings changed, keys as well."""
     if isinstance(value, dict):
-        return {clipped(key, _MAX_STRING): _short(held) for key, held in value.items()}
-    if isinstance(value, list):
-        return [_short(each) for each in value]
-    return clipped(value, _MAX_STRING) if isinstance(value, str) else value
+        return {change(str(key)): _mapped(held, change) for key, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [_mapped(each, change) for each in value]
+    return change(value) if isinstance(value, str) else value

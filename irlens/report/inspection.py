@@ -60,7 +60,7 @@ from irlens.report.parsed import (
     parse,
     with_machine_code,
 )
-from irlens.report.shared_costs import find_priced, find_shared_accesses, find_shared_costs
+from irlens.report.shared_costs import find_priced
 
 if TYPE_CHECKING:
     from irlens.analyze.time.counting import CostedLaunch
@@ -391,7 +391,11 @@ class Inspection:
 
     @cached_property
     def _shared_costs(self) -> "SharedCosts | str":
-        return find_shared_costs(self.launch)
+        if isinstance(self.launch, str):
+            return self.launch
+        from irlens.analyze.time.shared_costs import SharedCosts
+
+        return SharedCosts(self.launch)
 
     @cached_property
     def conversions(self) -> list[Conversion]:
@@ -406,7 +410,8 @@ class Inspection:
     @cached_property
     def shared_accesses(self) -> list[SharedAccesses]:
         """The accesses of each line to shared memory, the most expensive first."""
-        return find_shared_accesses(self._shared_costs)
+        costs = self._shared_costs
+        return [] if isinstance(costs, str) else costs.by_line()
 
     @cached_property
     def roofline(self) -> Roofline | None:

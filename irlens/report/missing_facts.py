@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from irlens.analyze.facts import Facts
-from irlens.gpus import Gpu
 
 #: Where a report's ``unknown`` may say why a fact is missing, the most specific path first.
 _PATHS = {
@@ -40,7 +39,7 @@ def missing_facts(facts: Facts, unknown: Mapping[str, str]) -> dict[str, str]:
         "ttir": facts.ttir is None,
         "ttgir": facts.ttgir is None,
         "assembly": facts.assembly is None,
-        "ptx": facts.ptx is None and _vendor(facts.gpu) != "amd",
+        "ptx": facts.ptx is None and (facts.gpu is None or facts.gpu.arch.vendor != "amd"),
         "serialized": facts.ptx is not None and facts.serialized is None,
         "grid": facts.config.grid is None,
         "product": facts.gpu is None or facts.gpu.product is None,
@@ -61,7 +60,3 @@ def missing_facts(facts: Facts, unknown: Mapping[str, str]) -> dict[str, str]:
 def _reason(name: str, unknown: Mapping[str, str]) -> str:
     told = (unknown[path] for path in _PATHS.get(name, ()) if path in unknown)
     return next(told, "") or _REASONS.get(name, f"{name} unknown")
-
-
-def _vendor(gpu: Gpu | None) -> str | None:
-    return gpu.arch.vendor if gpu is not None else None

@@ -14,12 +14,11 @@ from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.copies import COPIES
 from irlens.isa.mlir.operations import Deed
 from irlens.model.config import Config
-from irlens.model.conversions import Conversion, SharedAccesses
+from irlens.model.conversions import Conversion
 from irlens.model.grouping import grouped
 from irlens.model.source import SourceLocation
 
 if TYPE_CHECKING:
-    from irlens.analyze.time.counting import CostedLaunch
     from irlens.analyze.time.shared_costs import SharedCosts
 
 #: What accesses shared memory, or shuffles, besides conversions and copies.
@@ -30,20 +29,6 @@ _USES_SHARED: frozenset[Deed] = frozenset({
 #: Bytes that a bank moves in a cycle ("LDS" in AMD's and "Shared Memory" in NVIDIA's guides).
 _BANK_BYTES = 4
 _NO_ACCESS = "its line has no access to shared memory in the machine code"
-
-
-def find_shared_costs(launch: "CostedLaunch | str") -> "SharedCosts | str":
-    """Return what accesses of a launch to shared memory cost, or why that is unknown."""
-    if isinstance(launch, str):
-        return launch
-    from irlens.analyze.time.shared_costs import SharedCosts
-
-    return SharedCosts(launch)
-
-
-def find_shared_accesses(costs: "SharedCosts | str") -> list[SharedAccesses]:
-    """Return the accesses of each line to shared memory, the most expensive first."""
-    return [] if isinstance(costs, str) else costs.by_line()
 
 
 def find_priced(
