@@ -11,6 +11,7 @@ import msgspec
 
 from irlens.model.config import Config, Target
 from irlens.model.estimate import Bound
+from irlens.model.label import Labelled
 from irlens.model.recording import ProgramChange
 from irlens.model.report import Finding, Multiprocessor
 from irlens.model.source import SourceLocation
@@ -55,6 +56,17 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     estimate_us: float | None = None
     measured_us: float | None = None
     bound: Bound | None = None
+
+
+def side_of(member: Labelled, label: str) -> Side:
+    """Return what was compiled as a side of a comparison."""
+    return Side(
+        kernel=member.kernel,
+        target=member.target,
+        triton_version=member.triton_version,
+        config=member.config,
+        label=label,
+    )
 
 
 class Delta(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from irlens.figures import COLUMNS, SWEEP_FIGURES, of_scope, read_path
 from irlens.model.capture import Timing
 from irlens.model.check import Check, CheckedKernel
-from irlens.model.comparison import Comparison, Comparisons, Delta, Side
+from irlens.model.comparison import Comparison, Comparisons, Delta
 from irlens.model.estimate import Standing
 from irlens.model.ledger import Ledgers
 from irlens.model.ranking import rank_reports
@@ -176,7 +176,8 @@ def _comparison_rows(comparisons: Comparisons) -> Iterator[dict[str, Field]]:
         ("added", [*comparisons.added, *comparisons.unmatched_after]),
         ("removed", [*comparisons.removed, *comparisons.unmatched_before]),
     ):
-        yield from (_alone(side, what) for side in sides)
+        for side in sides:
+            yield {"kernel": side.kernel, "before": side.label, "what": what}
 
 
 def _pair(pair: Comparison) -> Iterator[dict[str, Field]]:
@@ -210,10 +211,6 @@ def _figure(delta: Delta) -> dict[str, Field]:
         "change": delta.change,
         "weight": delta.weight,
     }
-
-
-def _alone(side: Side, what: str) -> dict[str, Field]:
-    return {"kernel": side.kernel, "before": side.label, "what": what}
 
 
 def _check_rows(check: Check) -> Iterator[dict[str, Field]]:

@@ -160,21 +160,14 @@ def _table(document: "Document", table: nodes.Table) -> None:
     header = [escape(column.title) for column in columns] + [""] * noted
     rows = []
     for row in table.rows:
-        cells = [_cell(row.cells[index]) for index in kept]
-        rows.append(cells + [escape(row.note)] * noted)
+        cells = (row.cells[index] for index in kept)
+        texts = ["" if isinstance(cell, nodes.Bar) else _runs(cell) for cell in cells]
+        rows.append(texts + [escape(row.note)] * noted)
     right = [index for index, column in enumerate(columns) if column.numbers]
-    if len(header) == 2 and not right and max(map(_width, rows)) > _MOST_OF_A_CELL:
+    if len(header) == 2 and not right and max(len(row[-1]) for row in rows) > _MOST_OF_A_CELL:
         document.bullets(f"**{first}**: {second}" for first, second in rows)  # fits a phone
     else:
         document.table(header, rows, right=right)
-
-
-def _width(cells: Sequence[str]) -> int:
-    return len(cells[-1])
-
-
-def _cell(cell: nodes.Cell) -> str:
-    return "" if isinstance(cell, nodes.Bar) else _runs(cell)
 
 
 def _runs(content: nodes.Text) -> str:

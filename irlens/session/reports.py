@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from irlens.artifacts import report_cache
 from irlens.model.capture import Capture, Disassembly, ReportExtent
-from irlens.model.comparison import Side
+from irlens.model.comparison import Side, side_of
 from irlens.model.errors import ArtifactError, IrlensError, ToolError
 from irlens.session.background import Due, disassembling, preparing
 
@@ -185,11 +185,7 @@ def _by_digest(
         if isinstance(each, Capture):
             with suppress(ArtifactError):
                 known, digest = Inspection(each), each.digest
-                side = Side(
-                    kernel=known.kernel, target=known.target, triton_version=known.triton_version,
-                    config=known.config, label="",
-                )  # fmt: skip
-                yield (digest, seen[digest]), (each, side)
+                yield (digest, seen[digest]), (each, side_of(known, ""))
                 seen[digest] += 1
 
 

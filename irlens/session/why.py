@@ -27,11 +27,11 @@ from irlens.analyze.counterfactuals import (
     operations_of,
 )
 from irlens.artifacts import pass_dumps
-from irlens.diff.code.stage import side_of
 from irlens.diff.passes import States, remarks_of
 from irlens.diff.passes.lines import LineFollower, deciding, first_changing, follow
 from irlens.isa.mlir.types import Tensor
 from irlens.model.capture import Capture
+from irlens.model.comparison import side_of
 from irlens.model.errors import ArtifactError, IrlensError, UnknownNameError
 from irlens.model.report import Finding
 from irlens.model.why import WHY_SCHEMA, Experiment, Explanation, Explanations, Proof

@@ -25,12 +25,12 @@ from irlens.diff.code.stage import (
     ComparedStage,
     check_stages,
     read_stages,
-    side_of,
     with_equal_kernel_names,
 )
 from irlens.diff.code.statements import Code, Enclosing, Name, Statement
 from irlens.isa.syntax import STRING
 from irlens.model.code import CodeComparison, CodeHunk, CodeRow, Columns, RowKind
+from irlens.model.comparison import side_of
 
 __all__ = ["STAGES", "check_stages", "compare_code"]
 

@@ -15,10 +15,9 @@ from irlens.diff import (
     without,
 )
 from irlens.diff.code import compare_code
-from irlens.diff.code.stage import side_of
 from irlens.model.capture import Capture
 from irlens.model.code import CODE_SCHEMA, CodeComparison, CodeComparisons
-from irlens.model.comparison import Side
+from irlens.model.comparison import Side, side_of
 from irlens.model.errors import ArtifactError
 from irlens.model.label import labels, labels_among
 

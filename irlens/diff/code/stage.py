@@ -18,7 +18,6 @@ from irlens.isa.dialects import PARSED
 from irlens.isa.syntax import Scope
 from irlens.model import files
 from irlens.model.capture import Capture
-from irlens.model.comparison import Side
 from irlens.model.errors import ArtifactError, UnknownNameError
 from irlens.model.source import user_frame
 
@@ -81,17 +80,6 @@ def read_stages(
 def _read(whole: CaptureCode, stage: str) -> ComparedStage:
     code = read_code(whole[stage])
     return ComparedStage(whole.capture, code, _loops(code, whole[stage]))
-
-
-def side_of(capture: Capture, label: str) -> Side:
-    """Return a capture as a side of a comparison."""
-    return Side(
-        kernel=capture.kernel,
-        target=capture.target,
-        triton_version=capture.triton_version,
-        config=capture.config,
-        label=label,
-    )
 
 
 def _loops(code: Code, stage: StageCode) -> list[Scope]:

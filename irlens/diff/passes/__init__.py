@@ -12,9 +12,9 @@ from irlens.analyze.capture_code import CaptureCode
 from irlens.artifacts.pass_dumps import Dumps
 from irlens.diff.code import compare_code
 from irlens.diff.code.patience import common
-from irlens.diff.code.stage import side_of
 from irlens.model.capture import Capture, Stage
 from irlens.model.code import CodeComparison
+from irlens.model.comparison import side_of
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.model.passes import (
     PASSES_SCHEMA,

@@ -10,11 +10,11 @@ from irlens.analyze.facts import Provenance
 from irlens.analyze.resources import find_gpu, read_demand
 from irlens.diff.code import compare_code
 from irlens.diff.code.patience import common
-from irlens.diff.code.stage import side_of
 from irlens.diff.code.statements import operation, read_code
 from irlens.diff.passes import STAGE, States
 from irlens.model.capture import Capture
 from irlens.model.code import CodeComparison
+from irlens.model.comparison import side_of
 from irlens.model.errors import ArtifactError
 from irlens.model.label import labels
 from irlens.model.passes import DifferingLine, PassDifference, PassesDiff, StageDifference

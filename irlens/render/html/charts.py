@@ -163,16 +163,12 @@ def _staircases(sides: Sequence[nodes.Staircase]) -> Markup:
             label("100%", top, stairs.here, class_=f"point-label end{class_}"),
         ]
     return frame.svg(
-        f"{last.title}; " + _kernels([each.here for each in sides]),
+        f"{last.title}; the kernel is at {', then at '.join(each.here for each in sides)}",
         frame.axes(ticks(int(frame.right)), whole_ticks(int(frame.top)), last.unit),
         stretched(frame.height, *areas),
         *(_step_labels(last, frame) if len(sides) == 1 else ()),
         *shown,
     )
-
-
-def _kernels(places: Sequence[str]) -> str:
-    return f"the kernel is at {', then at '.join(places)}"
 
 
 def _side(index: int, count: int) -> str:

@@ -95,7 +95,10 @@ def _bars(node: nodes.Bars) -> Chart:
     Names that leave the bars no room on a phone stand above them.
     """
     left = gutter([clip(row.name) for row in node.rows])
-    amounts = [_amount(row) for row in node.rows]
+    amounts = [
+        " ".join(filter(None, (row.words, row.label, nodes.MARK_SIGNS[row.mark])))
+        for row in node.rows
+    ]
     above = 0
     if left + gutter(amounts) > _NARROWEST - _LEAST_BARS:
         left, above = NARROW_GUTTER, _NAME
@@ -113,10 +116,6 @@ def _bars(node: nodes.Bars) -> Chart:
         caption=node.described, described=node.described, height=bottom + _FOOT, left=left,
         right=gutter(amounts), drawn=join(drawn), keys=tuple(_keys_of_bars(node)),
     )  # fmt: skip
-
-
-def _amount(row: nodes.BarRow) -> str:
-    return " ".join(filter(None, (row.words, row.label, nodes.MARK_SIGNS[row.mark])))
 
 
 def _bar_row(row: nodes.BarRow, amount: str, axis: nodes.Axis, y: float, above: int) -> Markup:

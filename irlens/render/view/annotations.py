@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from irlens.model.check import Check, CheckedKernel
-from irlens.model.comparison import Comparisons, Side
+from irlens.model.comparison import Comparisons, Side, side_of
 from irlens.model.label import labels
 from irlens.model.limits import Limits
 from irlens.model.report import SEVERITIES, Finding, Report, Rule, Severity
@@ -105,13 +105,7 @@ def in_lines(check: Check) -> list[Annotation]:
 
 def _of_reports(reports: Sequence[Report]) -> Iterator[Annotation]:
     for report, label in zip(reports, labels(reports), strict=True):
-        side = Side(
-            kernel=report.kernel,
-            target=report.target,
-            triton_version=report.triton_version,
-            config=report.config,
-            label=label.removeprefix(report.kernel).strip(),
-        )
+        side = side_of(report, label.removeprefix(report.kernel).strip())
         for finding in report.findings:
             yield _finding(finding, side, report.code, _own_file(report))
 

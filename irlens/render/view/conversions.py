@@ -33,7 +33,7 @@ def conversions_fact(report: Report) -> nodes.Fact | None:
     value = text(Run(plural(len(moving), "conversion"), "strong"), " between layouts in loops")
     if not moving:
         value = text(Run(plural(len(conflicting), "line"), "strong"), " with bank conflicts")
-    elif (hidden := _hidden(report, sum(_us(each) for each in moving), _saved(moving))) is not None:
+    elif (hidden := _hidden(report, _us(moving), _saved(moving))) is not None:
         value = text(*value, f": {hidden}")
     return nodes.Fact("Conversions", value, tuple(lines), "neutral", key=KEY)
 
@@ -78,8 +78,8 @@ def _price(each: Conversion) -> str:
     return microseconds(each.price.us)
 
 
-def _us(each: Conversion) -> float:
-    return each.price.us if each.price is not None else 0.0
+def _us(conversions: Sequence[Conversion]) -> float:
+    return sum(each.price.us for each in conversions if each.price is not None)
 
 
 def _saved(conversions: Sequence[Conversion]) -> float | None:

@@ -178,7 +178,11 @@ def time_bars(ordered: Sequence[Timed], names: Sequence[str], varied: Sequence[i
     """Return a bar for each configuration whose time is known."""
     shown = ordered if len(varied) == 1 else ordered[:_MOST_BARS]
     unit = time_unit(max(each.us or 0.0 for each in shown))
-    axis = linear(f"{_what(shown)} ({unit.name})", max(map(_furthest, shown)), unit)
+    furthest = max(
+        max(each.us or 0.0, each.estimate or 0.0, each.span[1] if each.span else 0.0)
+        for each in shown
+    )
+    axis = linear(f"{_what(shown)} ({unit.name})", furthest, unit)
     heads = [names[at] for at in varied if names[at]]
     left = f", the fastest {len(shown)}" if len(shown) < len(ordered) else ""
     over = f" over {', '.join(heads)}" if heads else ""
@@ -343,10 +347,6 @@ def _what(shown: Sequence[Timed]) -> str:
 def _measured(shown: Sequence[Timed]) -> str:
     both = any(each.measured is not None and each.estimate is not None for each in shown)
     return "measured" if both else ""
-
-
-def _furthest(each: Timed) -> float:
-    return max(each.us or 0.0, each.estimate or 0.0, each.span[1] if each.span else 0.0)
 
 
 def _described(each: Timed) -> str:
