@@ -92,8 +92,9 @@ def signed(value: int) -> str:
 
 
 def plural(value: int, noun: str) -> str:
-    """Return "1 iteration", "3 iterations"."""
-    return f"{value:,} {noun}" if value == 1 else f"{value:,} {noun}s"
+    """Return "1 iteration", "3 iterations", "2 launches"."""
+    ending = "" if value == 1 else "es" if noun.endswith(("s", "ch")) else "s"
+    return f"{value:,} {noun}{ending}"
 
 
 def first_of(items: Sequence[object], most: int, between: str = ", ") -> str:

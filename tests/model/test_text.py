@@ -69,6 +69,8 @@ def test_joined_letters_stay() -> None:
 def test_plural() -> None:
     assert units.plural(1, "line") == "1 line"
     assert units.plural(2048, "line") == "2,048 lines"
+    assert units.plural(2, "pass") == "2 passes"
+    assert units.plural(2, "launch") == "2 launches"
 
 
 @given(st.text())

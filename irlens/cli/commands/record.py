@@ -402,7 +402,7 @@ def _simplifications(recording: "Recording", times: str) -> Iterator[str]:
     if any(each.memory for each in counts):
         yield "the GPU's memory assumed to be its product's, all of it free"
     if untracked := sum(each.blind for each in counts):
-        yield f"{untracked} Python process{'es' if untracked > 1 else ''} of the program untracked"
+        yield f"{plural(untracked, 'Python process')} of the program untracked"
 
 
 def _unknown_numbers(counts: "Sequence[Deviations]", times: str) -> Iterator[str]:

@@ -117,7 +117,7 @@ def passes_verdict(passes: Passes) -> list[str]:
     changing = sum(bool(run.changed) for run in runs)
     times = [run.seconds for run in runs if run.seconds is not None]
     total = [f"{_milliseconds(sum(times))} in passes"] if times else []
-    return [f"{count(changing)} of {_passes(len(runs))} change the IR", *total]
+    return [f"{count(changing)} of {plural(len(runs), 'pass')} change the IR", *total]
 
 
 def pass_title(run: PassRun) -> str:
@@ -171,13 +171,13 @@ def operations(came: Counts, went: Counts) -> str:
 
 def _left_out(runs: Sequence[PassRun]) -> str:
     same = sum(run.changed is False for run in runs)
-    parts = [f"{_passes(same)} change nothing"]
+    parts = [f"{plural(same, 'pass')} change nothing"]
     unknown = [f"{run.number} {run.name}" for run in runs if run.changed is None]
     has_llvm = any(run.stage == "llvm" for run in runs)
     at_end = 2 if has_llvm else 1  # where nothing is cut
     if len(unknown) > at_end:
         names = ", ".join(unknown[:-at_end][:_MOST_KINDS])
-        cut = _passes(len(unknown) - at_end)
+        cut = plural(len(unknown) - at_end, "pass")
         parts.append(f"unknown of {cut} whose IR is cut, such as {names}")
     if unknown and has_llvm:
         names = " and ".join(unknown[-at_end:])
@@ -187,10 +187,6 @@ def _left_out(runs: Sequence[PassRun]) -> str:
     if any(run.seconds is None and run.stage not in _OF_LLVM for run in runs):
         parts.append("a pass without a time shares a row of the compiler's report with others")
     return "; ".join(parts)
-
-
-def _passes(number: int) -> str:
-    return f"{count(number)} {'pass' if number == 1 else 'passes'}"
 
 
 def _milliseconds(seconds: float) -> str:

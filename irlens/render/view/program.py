@@ -70,8 +70,7 @@ def _row(each: KernelTime, name: str, total: float) -> nodes.BarRow:
     bound = BOUND_NAMES.get(each.bound or "", "")
     parts = [f"{name}: {microseconds(us)}, {_share(us, total)} of the time"]
     if each.launches is not None and each.each_us is not None:
-        noun = "launch" if each.launches == 1 else "launches"
-        parts.append(f"{count(each.launches)} {noun} of {microseconds(each.each_us)}")
+        parts.append(f"{plural(each.launches, 'launch')} of {microseconds(each.each_us)}")
     if bound:
         parts.append(f"bound by {bound}")
     return nodes.BarRow(
@@ -171,8 +170,8 @@ def _verdict(run: ProgramRun) -> Iterator[Run]:
     if any(each.launches is None for each in run.kernels):
         yield Run(f"{plural(len(run.kernels), 'kernel')}, launches unknown")
     else:
-        noun = "launch" if launches == 1 else "launches"
-        yield Run(f"{count(launches)} {noun} of {plural(len(run.kernels), 'kernel')}")
+        kernels = plural(len(run.kernels), "kernel")
+        yield Run(f"{plural(launches, 'launch')} of {kernels}")
     unknown = sum(each.total_us is None for each in run.kernels)
     if run.total_us is not None:
         least = "at least " if unknown else "about "

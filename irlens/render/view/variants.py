@@ -69,8 +69,7 @@ def _nodes(kernel: KernelVariants, options: Options) -> Iterator[Node]:
 def _verdict(kernel: KernelVariants) -> Iterator[Run]:
     """Yield how many variants there are, and how many machine codes."""
     least = "at least " if kernel.bounded else ""
-    launches = "launch" if kernel.launches == 1 else "launches"
-    among = f" for {count(kernel.launches)} {launches}" if kernel.launches else ""
+    among = f" for {plural(kernel.launches, 'launch')}" if kernel.launches else ""
     yield Run(f"{least}{plural(kernel.number, 'variant')}{among}")
     needless, failed = _needless(kernel), sum(each.outcome == "failed" for each in kernel.variants)
     if needless:
