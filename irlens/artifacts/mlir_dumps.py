@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from irlens.model.groups import grouped
+
 _HEADER = re.compile(r"^// -----// IR Dump (?P<pass>(?:Before|After)[^(:\n]{0,200})", re.MULTILINE)
 _MODULE = re.compile(r"^(?:module\b|\"builtin\.module\")[^\n]*", re.MULTILINE)
 #: The first line of a module's text, where no comment stands before it: a layout, or the location
@@ -78,10 +80,7 @@ def choose(content: bytes, number: int | None = None) -> list[Chosen]:
     text = content.decode("utf-8", "replace")
     if len(_MODULE.findall(text)) < 2 and number is None:
         return []
-    kernels: dict[str, list[Dump]] = {}
-    for dump in dumps(text):
-        if dump.stage:
-            kernels.setdefault(dump.kernel, []).append(dump)
+    kernels = grouped((dump.kernel, dump) for dump in dumps(text) if dump.stage)
     chosen = []
     for kernel, found in kernels.items():
         complete = [one for one in found if one.complete and number in (None, one.number)]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from typing import Protocol
 
 from irlens.model.config import Config, ConstexprValue, Target
+from irlens.model.groups import grouped
 
 #: Formats of facts that are not written as "name=value".
 _FORMATS = {"target": "{}", "product": "{}", "triton": "Triton {}"}
@@ -38,11 +39,9 @@ def labels(reports: Sequence[Labelled]) -> list[str]:
 
     Kernels have their own arguments and constexprs, so only reports of one kernel are compared.
     """
-    kernels: dict[str, list[dict[str, object]]] = {}
     chosen = {name for report in reports for name in _options(report)}
     facts = [_facts(report, chosen) for report in reports]
-    for report, each in zip(reports, facts, strict=True):
-        kernels.setdefault(report.kernel, []).append(each)
+    kernels = grouped(zip((each.kernel for each in reports), facts, strict=True))
     differing = {kernel: _differing(_values(like)) for kernel, like in kernels.items()}
     return [
         " ".join(
@@ -138,9 +137,7 @@ def differing(reports: Sequence[Labelled]) -> dict[str, list[str]]:
 
 def labels_among(reports: Sequence[Labelled], key: Callable[[Labelled], Hashable]) -> list[str]:
     """Return how each report differs from the others of the same key."""
-    alike: dict[Hashable, list[int]] = {}
-    for index, report in enumerate(reports):
-        alike.setdefault(key(report), []).append(index)
+    alike = grouped((key(report), index) for index, report in enumerate(reports))
     by_index: dict[int, str] = {}
     for indices in alike.values():
         by_index |= zip(indices, labels([reports[index] for index in indices]), strict=True)

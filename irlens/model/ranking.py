@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from irlens.model.estimate import RESOLUTION, Bound, Standing
+from irlens.model.groups import grouped
 from irlens.model.inspected import Inspected
 from irlens.model.label import Labelled
 from irlens.model.sweep import Trial
@@ -104,9 +105,7 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
 
 def rank(candidates: Sequence[Candidate]) -> Ranking:
     """Return the ranking of configurations; those that are equal keep their order."""
-    groups: dict[Hashable, list[int]] = {}
-    for index, each in enumerate(candidates):
-        groups.setdefault(each.problem, []).append(index)
+    groups = grouped((each.problem, index) for index, each in enumerate(candidates))
     standings: list[Standing] = [Standing(time_us=None)] * len(candidates)
     problems = []
     for indexes in groups.values():

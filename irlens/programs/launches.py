@@ -1,7 +1,7 @@
 """Sums up what the processes of a run counted."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import msgspec
 from irlens.compiler.tally import Counts, LaunchKey, Origin
 from irlens.model import files
 from irlens.model.config import Target
+from irlens.model.groups import grouped
 from irlens.model.recording import LibraryCall, RecordedKernel, RecordedLaunches, RecordedRun
 from irlens.programs.job import COUNTS
 
@@ -35,7 +36,9 @@ def recorded_run(
                 arguments.setdefault(key, args)
         library.update(dict(each.library))
         origins |= each.origins
-    by_entry, tried_by_entry = _by_entry(launches), _by_entry(tried)
+    by_entry, tried_by_entry = (
+        grouped((key.entry, key) for key in keys) for keys in (launches, tried)
+    )
     kernels = []
     for directory, name in entries.items():
         keys = by_entry.get(directory, [])
@@ -60,13 +63,6 @@ def recorded_run(
         others=sum(each.others for each in counts),
         is_fake=is_fake,
     )
-
-
-def _by_entry(keys: Iterable[LaunchKey]) -> dict[str, list[LaunchKey]]:
-    by_entry: dict[str, list[LaunchKey]] = {}
-    for key in keys:
-        by_entry.setdefault(key.entry, []).append(key)
-    return by_entry
 
 
 def _launches(

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from irlens.model.groups import grouped
 from irlens.model.recording import (
     CallChange,
     KernelChange,
@@ -60,11 +61,9 @@ def compare_runs(before: ProgramRun, after: ProgramRun) -> ProgramChange:
 
 def _by_name(kernels: Sequence[KernelTime]) -> dict[str, list[KernelTime]]:
     """Return kernels by name: lines move, and so do the numbers of generated kernels."""
-    found: dict[str, list[KernelTime]] = {}
-    for each in kernels:
-        name = _NUMBER.sub("", each.kernel) if each.operations else each.kernel
-        found.setdefault(name, []).append(each)
-    return found
+    return grouped(
+        (_NUMBER.sub("", each.kernel) if each.operations else each.kernel, each) for each in kernels
+    )
 
 
 def _kernel(name: str, before: Sequence[KernelTime], after: Sequence[KernelTime]) -> KernelChange:

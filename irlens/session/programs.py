@@ -18,6 +18,7 @@ from irlens.model import files
 from irlens.model.capture import Capture, Disassembly
 from irlens.model.config import Target
 from irlens.model.errors import ArtifactError, IrlensError
+from irlens.model.groups import grouped
 from irlens.model.recording import (
     PROGRAM_NAME,
     KernelTime,
@@ -189,10 +190,8 @@ def _run(
     reports: Mapping[object, Report],
     choices: Mapping[str, Choice],
 ) -> ProgramRun:
-    groups: dict[tuple[str, str], list[RecordedKernel]] = {}
-    for each in run.kernels:
-        if each.launches != ():
-            groups.setdefault((each.kernel, each.source), []).append(each)
+    launched = (each for each in run.kernels if each.launches != ())
+    groups = grouped(((each.kernel, each.source), each) for each in launched)
     kernels = [_kernel(group, reports, choices) for group in groups.values()]
     known = [each.total_us for each in kernels if each.total_us is not None]
     total = sum(known) if known else None

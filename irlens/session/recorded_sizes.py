@@ -19,6 +19,7 @@ from irlens.compiler.calls.expressions import evaluate
 from irlens.compiler.sources.index_names import function_of
 from irlens.model.config import ConstexprValue, GridFormula
 from irlens.model.errors import CaptureError
+from irlens.model.groups import grouped
 from irlens.model.text import split_list
 from irlens.session.recompile import evident_extents
 
@@ -157,10 +158,7 @@ def _symbols(
     twice = {
         extent for shape in shapes.values() for extent, times in Counter(shape).items() if times > 1
     }
-    named: dict[int, list[str]] = {}
-    for name, value in numbers.items():
-        if not _STRIDE.search(name):
-            named.setdefault(value, []).append(name)
+    named = grouped((value, n) for n, value in numbers.items() if not _STRIDE.search(n))
     symbols = {value: names[0] for value, names in named.items() if len(names) == 1}
     of_grid = {int(each) for extent in grid for each in _NUMBER.findall(str(extent))}
     for name, shape in shapes.items():

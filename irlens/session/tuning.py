@@ -4,11 +4,12 @@ Without a GPU an autotuner takes its first configuration, which may be far from 
 one that is estimated to be the fastest counts, as a GPU would have chosen by its times.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
+from irlens.model.groups import grouped
 from irlens.model.label import labels
 from irlens.model.ranking import rank_reports
 from irlens.model.recording import RecordedKernel, RecordedLaunches
@@ -35,10 +36,8 @@ def tunings(
         kernels: The variants of a run without a GPU.
         most: Kinds of launches of each variant that are looked at, the most frequent ones.
     """
-    tried: dict[object, list[LaunchOf]] = {}
-    for kernel in kernels:
-        for each in kernel.tried:
-            tried.setdefault(_call(kernel, each), []).append((kernel, each))
+    every = ((kernel, each) for kernel in kernels for each in kernel.tried)
+    tried = grouped((_call(*each), each) for each in every)
     for kernel in kernels:
         for launch in (kernel.launches or ())[:most]:
             among = tried.get(_call(kernel, launch), [])
@@ -46,7 +45,7 @@ def tunings(
                 yield (kernel, launch), among
 
 
-def _call(kernel: RecordedKernel, launch: RecordedLaunches) -> object:
+def _call(kernel: RecordedKernel, launch: RecordedLaunches) -> Hashable:
     return kernel.kernel, tuple(launch.args.items())
 
 

@@ -9,6 +9,7 @@ from irlens.compiler import Description, Request, find_kernel
 from irlens.compiler.sources.index_names import index_names
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import IrlensError
+from irlens.model.groups import grouped
 from irlens.model.sweep import Result
 from irlens.model.variant_times import Merged
 from irlens.model.variants import Advice, KernelVariants, Relaxation, Split, Variant
@@ -137,9 +138,7 @@ def _planned(
     planned_of = dict(zip(distinct, planned, strict=True))
     for index, change in enumerate(changes):
         own = [planned_of[key] for key in keys[index * len(requests) : (index + 1) * len(requests)]]
-        groups: dict[bytes, list[int]] = {}
-        for number, each in enumerate(own):
-            groups.setdefault(specialization_key(each), []).append(number)
+        groups = grouped((specialization_key(each), number) for number, each in enumerate(own))
         if len(groups) < len(requests):
             chosen = _longest(found.variants, groups)
             launches = {n: own[n].request for n in chosen}
