@@ -25,7 +25,7 @@ from irlens.compiler.calls.argument_values import (
     tensor_of,
 )
 from irlens.compiler.calls.binding import evaluate_formula
-from irlens.compiler.calls.dtypes import DTYPES
+from irlens.compiler.calls.dtypes import find_dtype
 from irlens.isa import mlir
 from irlens.isa.mlir.types import Pointer, TensorDesc
 from irlens.model import files
@@ -33,11 +33,6 @@ from irlens.model.capture import Capture, Stage
 from irlens.model.config import Config, ConstexprValue, GridFormula, Target
 from irlens.model.errors import CaptureError, UnknownNameError
 
-#: Element types of pointers in the ttir whose names are not those of ``DTYPES``.
-_ELEMENTS = {
-    "f64": "fp64", "f32": "fp32", "f16": "fp16", "bf16": "bf16", "f8E4M3FN": "fp8e4nv",
-    "f8E4M3FNUZ": "fp8e4b8", "f8E5M2": "fp8e5", "f8E5M2FNUZ": "fp8e5b16", "i1": "bool",
-}  # fmt: skip
 _GRID_AXES = 3
 
 Parameters: TypeAlias = dict[str, mlir.Argument]
@@ -207,7 +202,7 @@ def _check_type(kernel: str, parameter: mlir.Argument, name: str, value: _Given)
                 hint=f"write a dtype and a shape: {name}=fp32[4096]",
             )
         written = str(kind.pointee)
-        element = DTYPES.get(_ELEMENTS.get(written, written))
+        element = find_dtype(written)
         if isinstance(kind, Pointer) and element and element.size != tensor.dtype.size:
             raise CaptureError(f"{name} of {kernel} is {element.name}, not {tensor.dtype.name}")
         return
