@@ -5,6 +5,7 @@ variant, the time of one in the middle is within ``RESOLUTION`` of a power of th
 """
 
 import heapq
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import groupby, pairwise
@@ -19,9 +20,10 @@ from irlens.artifacts.code_listings import CodeListings
 from irlens.compiler import KernelSource, Request, capture, find_kernel
 from irlens.compiler.planning import PlannedVariant
 from irlens.model.capture import Capture
-from irlens.model.config import Target, identity_of
+from irlens.model.config import identity_of
 from irlens.model.errors import IrlensError
 from irlens.model.estimate import RESOLUTION
+from irlens.model.groups import grouped
 from irlens.model.ranking import with_standings
 from irlens.model.sweep import SWEEP_SCHEMA, Result, SampledSizes, Sweep
 from irlens.model.variants import Specialized
@@ -67,9 +69,7 @@ def time_over_sizes(
     """
     plan = plan_grid(requests, pool)
     source = find_kernel(requests[0].kernel)
-    by_target: dict[Target, list[PlannedVariant]] = {}
-    for each in plan.variants:
-        by_target.setdefault(each.request.target, []).append(each)
+    by_target = grouped((each.request.target, each) for each in plan.variants)
     trials = []
     for variants in by_target.values():
         launches = Launches(source, variants, pool)
@@ -259,14 +259,10 @@ class _Series:
             return self._launches.waves(self.numbers[at][column]) or 0.0
 
         for full in range(int(waves(low)) + 1, min(int(waves(high)), _WAVES) + 1):
-            below, above = low, high
-            if not waves(below) <= full < waves(above):
-                continue
-            while above - below > 1:
-                middle = (below + above) // 2
-                below, above = (middle, above) if waves(middle) <= full else (below, middle)
-            yield below
-            yield above
+            if waves(low) <= full < waves(high):
+                above = bisect_right(range(high), float(full), low + 1, key=waves)
+                yield above - 1
+                yield above
 
     def bend(self, low: int, middle: int, high: int) -> float:
         """Return by how much of its time a size is off the power law between two others."""

@@ -4,6 +4,7 @@ The program derives such a tile from the size (``BLOCK = next_power_of_2(n_cols)
 stays as the size grows, the kernel computes what the tile covers, and leaves the rest out.
 """
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
@@ -61,9 +62,6 @@ def cover_of(
             return reached is not None and reached[1] and reached[0] > numbers[tile]
 
         if is_beyond(last) and not is_beyond(1):
-            low, high = 1, last
-            while high - low > 1:
-                middle = (low + high) // 2
-                low, high = (low, middle) if is_beyond(middle) else (middle, high)
-            found.append(TileCover(name=tile, elements=numbers[tile], last=low))
+            covered = bisect_left(range(1, last), True, key=is_beyond)  # as many sizes
+            found.append(TileCover(name=tile, elements=numbers[tile], last=covered))
     return min(found, key=lambda each: each.last, default=None)
