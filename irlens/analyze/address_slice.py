@@ -1,13 +1,13 @@
 """What an address is computed from: operations, and the kernel's arguments and their parts."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.solver import reach
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.copies import BY_THREADS
+from irlens.isa.mlir.copies import BY_THREADS, HANDED_ON
 from irlens.isa.mlir.global_memory import may_write
 from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.parser import parse
@@ -74,16 +74,21 @@ def computed_beside(module: Module, operation: Operation, number: int) -> list[O
     """
     values = module.values
 
-    def before(index: int) -> Iterator[int]:
-        read = values.operands[index]
-        chosen = read[number : number + 1] if index == operation.index else read
-        for value in filter(None, chosen):
-            maker = module.operations[value.operation]
-            if value.region is None and maker.parent == operation.parent:
-                yield maker.index
+    def beside(read: Sequence[Value | None]) -> Iterator[Value]:
+        for value in filter(None, read):
+            if (
+                value.region is None
+                and module.operations[value.operation].parent == operation.parent
+            ):
+                yield value
 
-    seen = reach(before(operation.index), before)
-    return [module.operations[index] for index in sorted(seen)]
+    def before(value: Value) -> Iterator[Value]:
+        read = values.operands[value.operation]
+        hands_on = module.operations[value.operation].name in HANDED_ON
+        yield from beside(read[value.number : value.number + 1] if hands_on else read)
+
+    seen = reach(beside(values.operands[operation.index][number : number + 1]), before)
+    return [module.operations[index] for index in sorted({each.operation for each in seen})]
 
 
 class Chain(NamedTuple):

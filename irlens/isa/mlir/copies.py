@@ -37,6 +37,8 @@ TDM_LOADS = frozenset(
 TDM_STORES = frozenset({"amdg.async_tdm_copy_local_to_global", "amdg.async_tdm_scatter"})
 #: Matrix products to tensor memory, and their commit; both signal a barrier.
 TCGEN05 = frozenset({"ttng.tc_gen5_mma", "ttng.tc_gen5_mma_scaled", "ttng.tc_gen5_commit"})
+#: Waits whose results are their operands, each that of the same number.
+HANDED_ON = frozenset({"ttng.warp_group_dot_wait"})
 #: The mechanisms of the report that an asynchronous operation can belong to.
 KINDS: dict[str, tuple[PipelineKind, ...]] = {
     **dict.fromkeys(COPIES, ("cp.async", "direct-to-lds")),
