@@ -12,7 +12,7 @@ from irlens.isa.mlir.global_memory import may_write
 from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.parser import parse
 from irlens.isa.mlir.types import Pointer
-from irlens.isa.mlir.values import Value, Values
+from irlens.isa.mlir.values import Value
 from irlens.model.report import Pipeline, PipelineKind
 
 #: How an argument enters an address: "stride" is multiplied by an index, "shift" added to one,
@@ -191,9 +191,11 @@ def argument_roles(module: Module, access: Operation) -> dict[str, frozenset[Rol
         for role, name in _roles(operation, known):
             if "pointer" not in roles.setdefault(name, set()):
                 roles[name].add(role)
-    for role, name in _shifts(values, access, uniform):
+    # What is added to an address that is made of arguments alone.
+    address = next(iter(values.operands[access.index]), None)
+    for name in uniform.get(address, ()) if address else ():
         if "pointer" not in roles.setdefault(name, set()):
-            roles[name].add(role)
+            roles[name].add("shift")
     return {name: frozenset(each) for name, each in roles.items()}
 
 
@@ -212,15 +214,6 @@ def _roles(operation: Operation, known: list[frozenset[str] | None]) -> Iterator
         for names in known:
             for name in names or ():
                 yield role, name
-
-
-def _shifts(
-    values: Values, access: Operation, uniform: dict[Value, frozenset[str]]
-) -> Iterator[tuple[Role, str]]:
-    """Yield what is added to an address that is made of arguments alone."""
-    operands = values.operands[access.index]
-    for name in uniform.get(operands[0], frozenset()) if operands and operands[0] else frozenset():
-        yield "shift", name
 
 
 #: What writes through its first operand.

@@ -15,16 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
-from irlens.analyze import work
-from irlens.analyze.launch_survey import (
-    MOST_COMPARED,
-    Outside,
-    accessed,
-    at_ends,
-    is_affine_in_loops,
-    is_affine_in_programs,
-    surveyed,
-)
+from irlens.analyze import launch_survey, work
 from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.offset_wraps import Partial, overflow_before, widened
 from irlens.analyze.traffic.accesses import Reference, data_operations, public_function
@@ -70,15 +61,15 @@ def broken(module: Module, arguments: Mapping[str, Any], grid: tuple[int, int, i
     launch, modules = Launch(arguments, grid), (module, widened(module))
     data = data_operations(module)
     launch.check_grid()
-    numbers = at_ends(grid)
+    numbers = launch_survey.at_ends(grid)
     can_all = prod(grid) * (len(module.operations) - len(data)) <= _MOST_WORK
-    is_affine = is_affine_in_programs(module, data)
+    is_affine = launch_survey.is_affine_in_programs(module, data)
     if can_all and not is_affine:
         numbers = np.arange(prod(grid), dtype=np.int64)
-    survey = surveyed(modules, launch, numbers, data)
+    survey = launch_survey.surveyed(modules, launch, numbers, data)
     if can_all and survey.outside is None and survey.may_leave_between(numbers, grid):
         numbers = np.arange(prod(grid), dtype=np.int64)
-        survey = surveyed(modules, launch, numbers, data)
+        survey = launch_survey.surveyed(modules, launch, numbers, data)
     causes: dict[LimitKind, Cause] = {}
     if survey.outside is not None:
         causes["outside"] = _outside(module, launch, survey.outside)
@@ -89,7 +80,7 @@ def broken(module: Module, arguments: Mapping[str, Any], grid: tuple[int, int, i
     if numbers.size < prod(grid):
         is_whole &= is_affine and not survey.may_leave_between(numbers, grid)
     if survey.is_cut:
-        is_whole &= is_affine_in_loops(module, data)
+        is_whole &= launch_survey.is_affine_in_loops(module, data)
     return Broken(causes, is_whole, survey.reach)
 
 
@@ -99,7 +90,7 @@ def _noting(
     """Return the visitor that adds to a list what is kept of each access's mask and offsets."""
 
     def note(operation: Operation, access: Reference, _: Array) -> None:
-        mask, places = accessed(access)
+        mask, places = launch_survey.accessed(access)
         work.spend(places.size >> (ELEMENTS_OF_STEP - 2))  # hashed, and compared
         seen.append((operation.index, kept(mask, places)))
 
@@ -143,7 +134,7 @@ def _compared(
                 seen: list[tuple[int, T]] = []
                 visitor = _noting(seen, kept)
                 evaluation = Partial(module, launch, numbers, visitor, stepwise, at_once)
-                evaluation.left = max(1, MOST_COMPARED // _elements(module))
+                evaluation.left = max(1, launch_survey.MOST_COMPARED // _elements(module))
                 evaluation.run(public_function(module))
                 if evaluation.reason:
                     raise UnknownTrafficError(evaluation.reason)
@@ -166,7 +157,7 @@ def _first_differing(
     elements, is_certain = _elements(modules[0]), True
     at, step = 0, 1  # as a rule the first one differs
     while at < suspects.size:
-        if at * elements > MOST_COMPARED:
+        if at * elements > launch_survey.MOST_COMPARED:
             return None, False
         some = suspects[at : at + step]
         narrow, wide, is_cut = _compared(modules, launch, some, _digest_of)
@@ -177,7 +168,7 @@ def _first_differing(
             continue
         is_certain &= not is_cut
         at += some.size
-        step = min(step * 4, max(1, MOST_COMPARED // 64 // elements))
+        step = min(step * 4, max(1, launch_survey.MOST_COMPARED // 64 // elements))
     return None, is_certain
 
 
@@ -199,7 +190,7 @@ def _access(module: Module, launch: Launch, number: int, index: int) -> Cause:
     )
 
 
-def _outside(module: Module, launch: Launch, found: Outside) -> Cause:
+def _outside(module: Module, launch: Launch, found: launch_survey.Outside) -> Cause:
     return msgspec.structs.replace(
         _access(module, launch, found.number, found.index),
         argument=found.argument,

@@ -29,7 +29,7 @@ def program_accesses(
     """Return what one program accesses, and why that is unknown, if it is.
 
     Args:
-        arguments: The launch's arguments by name, as of ``traffic.count``.
+        arguments: The launch's arguments by name, as of ``traffic.survey``.
         contents: What tensors of integers hold, by argument.
     """
     number = program[0] + grid[0] * (program[1] + grid[1] * program[2])

@@ -17,16 +17,7 @@ from irlens.analyze import cfg
 from irlens.analyze.cfg import Block, Cfg
 from irlens.analyze.graph import FlowGraph, Successors, reverse_postorder
 from irlens.analyze.solver import solve
-from irlens.isa.sass import Instruction, Section
-from irlens.isa.sass.control_flow import (
-    BARRIERS,
-    barrier,
-    callee,
-    calls_driver,
-    effect,
-    loaded_constants,
-    saves_barrier,
-)
+from irlens.isa.sass import Instruction, Section, control_flow
 from irlens.isa.sass.records import INSTRUCTION_BYTES
 from irlens.isa.sass.registers import is_certain
 
@@ -150,14 +141,14 @@ class _Builder:
         found = {
             block: entry
             for block, last in enumerate(self.lasts)
-            if effect(last) == "calls" and (entry := self._callee(last)) is not None
+            if control_flow.effect(last) == "calls" and (entry := self._callee(last)) is not None
         }
         far = self._far_branches(found)
         entries = {entry for block, entry in found.items() if block not in far}
         if len(entries) > _MOST_SUBROUTINES:
             self.unknown.append(f"how {len(entries)} subroutines call each other")
         self._join({0, *entries} if self.blocks else set())
-        returns = [n for n, last in enumerate(self.lasts) if effect(last) == "returns"]
+        returns = [n for n, last in enumerate(self.lasts) if control_flow.effect(last) == "returns"]
         for block in found.keys() - far:
             if set(returns).isdisjoint(reverse_postorder(self.successors, found[block])):
                 far.add(block)  # to code that ends the thread
@@ -176,7 +167,7 @@ class _Builder:
 
     def _far_branches(self, found: Mapping[int, int]) -> set[int]:
         """Lead the calls that do not come back to their targets, and return their blocks."""
-        addresses = loaded_constants(self.section) if found else frozenset[int]()
+        addresses = control_flow.loaded_constants(self.section) if found else frozenset[int]()
         functions = set(self.section.functions.values())
         far = {n for n in found if self.lasts[n].offset + INSTRUCTION_BYTES not in addresses}
         for block in sorted(far):
@@ -196,11 +187,11 @@ class _Builder:
         self.successors[block] = tuple(dict.fromkeys((*kept, target)))
 
     def _callee(self, call: Instruction) -> int | None:
-        labels = callee(call)
+        labels = control_flow.callee(call)
         entries = self._at(labels or ())
         if len(entries) == 1:
             return entries[0]
-        (self.outside if calls_driver(call) else self.unknown).append(
+        (self.outside if control_flow.calls_driver(call) else self.unknown).append(
             f"what the code outside that CALL at {call.offset:#06x} runs does"
         )
         return None
@@ -225,7 +216,7 @@ class _Builder:
 
         def reached(block: int, state: int) -> int:
             last = self.lasts[block]
-            if effect(last) == "meets":
+            if control_flow.effect(last) == "meets":
                 targets = self._at(barriers.named(last, state))
                 self.successors[block] = tuple(dict.fromkeys((*self.successors[block], *targets)))
             return barriers.after(block, state)
@@ -234,7 +225,7 @@ class _Builder:
         states = solve(FlowGraph(self.successors), dict.fromkeys(entries, 0), reached, or_)
         for block, state in sorted(states.items()):
             last = self.lasts[block]
-            if effect(last) == "meets" and not barriers.named(last, state):
+            if control_flow.effect(last) == "meets" and not barriers.named(last, state):
                 self.unknown.append(f"where BSYNC at {last.offset:#06x} leads")
 
 
@@ -247,7 +238,7 @@ class _Barriers:
 
     def __init__(self, lasts: list[Instruction]) -> None:
         self.lasts = lasts
-        self.sites = [n for n, last in enumerate(lasts) if effect(last) == "arms"]
+        self.sites = [n for n, last in enumerate(lasts) if control_flow.effect(last) == "arms"]
         self.number = {block: n for n, block in enumerate(self.sites)}
         self.count = len(self.sites)
         self.every = (1 << self.count) - 1
@@ -257,7 +248,7 @@ class _Barriers:
 
     def named(self, sync: Instruction, state: int) -> list[str]:
         """Labels that a BSYNC may lead to."""
-        register = barrier(sync)
+        register = control_flow.barrier(sync)
         held = self.held(register, state) if register >= 0 else 0
         return [
             target
@@ -269,14 +260,14 @@ class _Barriers:
     def after(self, block: int, state: int) -> int:
         """State after a block, whose last instruction is the one that can change it."""
         last = self.lasts[block]
-        register = barrier(last)
+        register = control_flow.barrier(last)
         if register < 0:
             return state
-        match effect(last):
-            case "moves" if saves_barrier(last):
-                return state | self.held(register, state) << BARRIERS * self.count
+        match control_flow.effect(last):
+            case "moves" if control_flow.saves_barrier(last):
+                return state | self.held(register, state) << control_flow.BARRIERS * self.count
             case "moves":
-                arriving = self.held(BARRIERS, state)
+                arriving = self.held(control_flow.BARRIERS, state)
             case "arms":
                 arriving = 1 << self.number[block]
             case _:

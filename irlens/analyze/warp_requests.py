@@ -11,12 +11,14 @@ Triton lets every thread load, also those that hold the same element, but only o
 (``getFreeVariableMasks`` and ``emitRedundantThreadPredicate`` in the lowering of loads and stores).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
+from operator import add
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 import msgspec
+from msgspec.structs import astuple
 
 from irlens.analyze.request_runs import Runs, count_runs
 from irlens.isa.mlir.linear_maps import LinearMap
@@ -79,6 +81,11 @@ class WarpAccess(msgspec.Struct, frozen=True):
         return self.width // self.element_bytes
 
     @property
+    def programs_at_a_time(self) -> int:
+        """Programs that are evaluated at a time."""
+        return max(1, _CHUNK >> sum(map(len, self.layout.bases)))
+
+    @property
     def period(self) -> int:
         """Bytes that tiles may be shifted by at no cost: lines of the L2, and whole granules."""
         return max(LINE, self.granule)
@@ -104,14 +111,7 @@ class Requests(msgspec.Struct, frozen=True):
     wavefronts: int = 0
 
     def __add__(self, other: "Requests") -> "Requests":
-        return Requests(
-            self.requests + other.requests,
-            self.sectors + other.sectors,
-            self.ideal_sectors + other.ideal_sectors,
-            self.runs + other.runs,
-            self.lines + other.lines,
-            self.wavefronts + other.wavefronts,
-        )
+        return Requests(*map(add, astuple(self), astuple(other)))
 
 
 def count(access: WarpAccess, offsets: "ArrayLike", mask: "ArrayLike | None" = None) -> Requests:
@@ -168,7 +168,7 @@ def count_patterns(
     keys = np.flatnonzero(numbers)
     weights = numbers[keys]
     total = Requests(0, 0, 0)
-    step = max(1, _CHUNK >> sum(map(len, access.layout.bases)))
+    step = access.programs_at_a_time
     for begin in range(0, keys.size, step):
         some = keys[begin : begin + step]
         chosen = [patterns[kind] for kind in some // period]
@@ -187,7 +187,8 @@ def _count(
     """Count each program's requests, times its weight."""
     index, active = instructions(access)
     total, of_line = Requests(0, 0, 0), max(1, LINE // access.granule)
-    for chunk in _chunks(access, len(offsets)):
+    step = access.programs_at_a_time
+    for chunk in (slice(start, start + step) for start in range(0, len(offsets), step)):
         mask = None if masks is None else masks[chunk]
         lanes = active[None] if mask is None else active & mask[:, index[..., 0]]
         places = offsets[chunk][:, index]
@@ -281,12 +282,6 @@ def _by_program(access: WarpAccess, values: "NDArray[_T]") -> "NDArray[_T]":
     if values.shape[values.ndim - len(shape) :] != shape:
         raise ValueError(f"no {shape} tensors in an array of {values.shape}")
     return values.reshape(-1, prod(shape))
-
-
-def _chunks(access: WarpAccess, programs: int) -> Iterator[slice]:
-    """Yield ranges of programs that are evaluated at a time."""
-    size = max(1, _CHUNK >> sum(map(len, access.layout.bases)))
-    yield from (slice(start, start + size) for start in range(0, programs, size))
 
 
 @lru_cache(maxsize=64)

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from irlens.analyze.issue_table import IssueTable
-from irlens.analyze.traffic import count
 from irlens.artifacts.code_listings import list_code
 from irlens.artifacts.tools import disassemble
 from irlens.isa.mlir import parse
 from irlens.isa.ptx import parse as parse_ptx
 from irlens.model.traffic import Traffic
+from tests.analyze.traffic_counts import count
 
 DATA = Path(__file__).parent.parent / "data" / "h200"
 #: CTAs of a wave that the counts of waves assume: one per SM.

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from irlens.analyze import traffic, work
-from irlens.analyze.traffic import Granules, Survey, count, evaluated, evaluation, survey, tiles
+from irlens.analyze.traffic import Granules, Survey, evaluated, evaluation, survey, tiles
 from irlens.analyze.traffic.coverage import Coverage, TooManyIntervalsError
 from irlens.analyze.traffic.evaluated import Evaluated
 from irlens.analyze.traffic.launch import Launch, Numbers
@@ -22,6 +22,7 @@ from irlens.isa.mlir import parse
 from irlens.model.capture import Capture
 from irlens.model.traffic import ArgumentTraffic, Traffic
 from irlens.report import inspect
+from tests.analyze.traffic_counts import count
 from tests.tables import each_row
 
 SOFTMAX = Path(__file__).parents[2] / "samples" / "captures" / "softmax-h100"

@@ -17,13 +17,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from irlens.analyze.traffic import count
 from irlens.compiler import Request, capture
 from irlens.compiler.sources.description import known_kernels
 from irlens.compiler.sources.lookup import samples_folder
 from irlens.isa.mlir import Module, parse
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.traffic import Access, Traffic
+from tests.analyze.traffic_counts import count
 
 pytestmark = pytest.mark.compiled_to("ttir")
 

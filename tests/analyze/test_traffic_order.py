@@ -5,11 +5,11 @@ from itertools import product
 
 import pytest
 
-from irlens.analyze.traffic import count
 from irlens.compiler import Request, capture
 from irlens.isa.mlir import Module, parse
 from irlens.model.config import Target
 from irlens.model.traffic import Traffic
+from tests.analyze.traffic_counts import count
 
 pytestmark = pytest.mark.compiled_to("ttir")
 

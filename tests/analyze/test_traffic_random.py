@@ -5,12 +5,12 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irlens.analyze.traffic import count
 from irlens.isa.mlir import parse
 from irlens.model.traffic import Traffic
 from tests.analyze.random_ttir.accesses import INDEX
 from tests.analyze.random_ttir.kernels import random_kernel
 from tests.analyze.random_ttir.machine import Kernel, covered
+from tests.analyze.traffic_counts import count
 
 READS = {"tt.load", "tt.descriptor_load", "tt.atomic_rmw"}
 WRITES = {"tt.store", "tt.descriptor_store", "tt.atomic_rmw"}

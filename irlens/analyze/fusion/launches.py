@@ -6,7 +6,7 @@ from collections.abc import Callable
 import msgspec
 
 from irlens.analyze.regions import distinct_bytes
-from irlens.analyze.traffic import count
+from irlens.analyze.traffic import survey
 from irlens.isa.mlir import Module
 from irlens.isa.mlir.operations import deed
 from irlens.model.config import identity_of
@@ -63,7 +63,7 @@ class Launches:
             return Traffic(reason="its grid is unknown")
         key = identity_of((launch.entry, launch.arguments, launch.grid))
         if key not in self._counted:
-            self._counted[key] = count(known[1], launch.arguments, launch.grid)
+            self._counted[key] = survey(known[1], launch.arguments, launch.grid).traffic
         return self._counted[key]
 
 

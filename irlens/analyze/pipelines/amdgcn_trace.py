@@ -18,15 +18,7 @@ import msgspec
 from irlens.analyze import work
 from irlens.analyze.pipelines.amdgcn_queues import Queue, settle
 from irlens.analyze.pipelines.spill_slots import spill_slots
-from irlens.isa.amdgcn import Instruction
-from irlens.isa.amdgcn.memory import (
-    Counter,
-    Counters,
-    is_spill,
-    reads_lds,
-    transfer,
-    writes_lds,
-)
+from irlens.isa.amdgcn import Instruction, memory
 from irlens.isa.amdgcn.registers import access, operation_access
 from irlens.isa.amdgcn.units import classify
 from irlens.isa.dialect import Access
@@ -105,7 +97,7 @@ class LoopTrace:
         self,
         body: Sequence[Instruction],
         lanes: int,
-        counters: Counters,
+        counters: memory.Counters,
         factor: int | None,
         left: Left,
     ) -> None:
@@ -118,7 +110,7 @@ class LoopTrace:
         self.factor = factor
         self._counters = counters
         self._spilled = spill_slots(body)
-        self._lds_reads = [n for n, each in enumerate(body) if reads_lds(each)]
+        self._lds_reads = [n for n, each in enumerate(body) if memory.reads_lds(each)]
         kinds = [[classify(each) for each in instruction.operations] for instruction in body]
         self._compute = [any(kind in _COMPUTES for kind in classes) for classes in kinds]
         if not any(self._compute):
@@ -130,7 +122,7 @@ class LoopTrace:
         # How many instructions compute, and unpack, before each position.
         self._computed = [0, *accumulate(self._compute)]
         self._unpacked = [0, *accumulate(self._unpacking(kinds))]
-        self._queues: dict[Counter, Queue | None] = {}
+        self._queues: dict[memory.Counter, Queue | None] = {}
         self.starts = self._unrolled()
 
     def _addressing(self) -> set[int]:
@@ -143,7 +135,7 @@ class LoopTrace:
                 each = self._accesses[position]
                 if each is None:
                     continue
-                if transfer(self.body[position]):
+                if memory.transfer(self.body[position]):
                     needed = needed & ~each.kills | each.reads
                 elif each.writes & needed:
                     positions.add(position)
@@ -151,7 +143,7 @@ class LoopTrace:
             settled = needed == before
         return positions
 
-    def queue(self, counter: Counter) -> Queue | None:
+    def queue(self, counter: memory.Counter) -> Queue | None:
         """Return a counter in the steady state; ``None`` where its iterations do not repeat."""
         if counter not in self._queues:
             events = [self._counters.event(i, counter) for i in self.body]
@@ -160,7 +152,7 @@ class LoopTrace:
 
     def wait_line(self, load: int) -> int | None:
         """Return the 1-based line of the wait that retires a load; ``None`` if unknown."""
-        read = transfer(self.body[load])
+        read = memory.transfer(self.body[load])
         queue = self.queue(read.counter) if read is not None else None
         if queue is None or load not in queue.retired:
             return None
@@ -168,7 +160,7 @@ class LoopTrace:
 
     def ahead(self, load: int, kind: PipelineKind) -> Ahead | None:
         """Return how far a load that a wait retires runs ahead; ``None`` if unknown."""
-        read = transfer(self.body[load])
+        read = memory.transfer(self.body[load])
         queue = self.queue(read.counter) if read is not None else None
         if queue is None or load not in queue.retired:
             return None
@@ -229,7 +221,7 @@ class LoopTrace:
                 if accessed is None:
                     continue
                 derived = bool(accessed.reads & data)
-                if transfer(instruction) or reads_lds(instruction):
+                if memory.transfer(instruction) or memory.reads_lds(instruction):
                     derived = True
                 elif n not in addressing:
                     unpacks[n] = derived and not _UNPACKS.isdisjoint(kinds[n])
@@ -255,7 +247,7 @@ class LoopTrace:
         An unrolled loop has the same loads several times, with computation in between. Loads of a
         single place may also be those of one tile: then each copy must compute as much.
         """
-        loads = [n for n, each in enumerate(self.body) if transfer(each)]
+        loads = [n for n, each in enumerate(self.body) if memory.transfer(each)]
         origins = [(self.body[n].mnemonic, self.body[n].locations) for n in loads]
         possible = range(min(len(loads), _MAX_COPIES), 1, -1)
         for copies in possible if self.factor is None else {self.factor} & {*possible}:
@@ -283,7 +275,7 @@ class LoopTrace:
         Steps count computation and accesses to LDS: nothing else affects distances.
         """
         counts = [
-            compute or reads_lds(each) or writes_lds(each)
+            compute or memory.reads_lds(each) or memory.writes_lds(each)
             for compute, each in zip(self._compute, self.body, strict=True)
         ]
         ahead = sum(counts[: firsts[0]])
@@ -321,9 +313,9 @@ class LoopTrace:
                     spilled = spilled or bool(slots)
                 elif not accessed.reads & holders:
                     holders &= ~accessed.kills
-                elif writes_lds(instruction):
+                elif memory.writes_lds(instruction):
                     return self._used_from_lds(position, self._distance(load, rounds, position))
-                elif is_spill(instruction):  # the reload is not followed
+                elif memory.is_spill(instruction):  # the reload is not followed
                     return self._distance(load, rounds, position), None
                 elif (moved := self._moved(instruction, holders)) is None:
                     distance = self._distance(load, rounds, position)

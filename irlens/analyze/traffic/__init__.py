@@ -126,40 +126,13 @@ class Survey(msgspec.Struct, frozen=True):
     updates: tuple[Updates, ...] = ()
 
 
-def count(
-    module: Module,
-    arguments: Mapping[str, Any],
-    grid: tuple[int, int, int],
-    *,
-    issued: IssueTable | None = None,
-    wave: int | None = None,
-    contents: "Mapping[str, NDArray[Any]] | None" = None,
-    products: Mapping[int, MatrixProduct] | None = None,
-    first: int | None = None,
-) -> Traffic:
-    """Count what a launch requests of global memory, and its floating-point operations.
-
-    Args:
-        arguments: The launch's arguments by name: numbers, and tensors as "fp32[4096, 1024]".
-        issued: How the machine issues the accesses, for requests and sectors.
-        wave: Programs that run at the same time, for ``wave_read_bytes``.
-        contents: What tensors of integers hold, by argument, where addresses depend on them.
-        products: The types that its products are computed in, by index of the operation.
-        first: Number of programs to count, the first in the order x, y, z.
-    """
-    return survey(
-        module, arguments, grid, granules=None, issued=issued, wave=wave, contents=contents,
-        products=products, first=first,
-    ).traffic  # fmt: skip
-
-
 @work.budget()
 def survey(
     module: Module,
     arguments: Mapping[str, Any],
     grid: tuple[int, int, int],
     *,
-    granules: Granules | None,
+    granules: Granules | None = None,
     issued: IssueTable | None = None,
     wave: int | None = None,
     contents: "Mapping[str, NDArray[Any]] | None" = None,
@@ -167,9 +140,17 @@ def survey(
     first: int | None = None,
     numbers: Numbers | None = None,
 ) -> Survey:
-    """Count the same as ``count``, and the footprint in granules of a size in bytes, if given.
+    """Count what a launch requests of global memory, and its floating-point operations.
 
-    What depends on data may be assumed, as ``Launch`` says.
+    Args:
+        arguments: The launch's arguments by name: numbers, and tensors as "fp32[4096, 1024]".
+        granules: What to count the footprint in; ``None`` for no footprint.
+        issued: How the machine issues the accesses, for requests and sectors.
+        wave: Programs that run at the same time, for ``wave_read_bytes``.
+        contents: What tensors of integers hold, by argument, where addresses depend on them.
+        products: The types that its products are computed in, by index of the operation.
+        first: Number of programs to count, the first in the order x, y, z.
+        numbers: What may be assumed of data, as ``Launch`` says.
     """
     launch = Launch(arguments, grid, contents or {}, numbers)
     counted = partial(_counted, module, launch, issued, wave, first, granules, products)

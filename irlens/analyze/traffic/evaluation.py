@@ -42,16 +42,7 @@ from irlens.analyze.traffic.values import (
     merged,
     taken,
 )
-from irlens.isa.mlir import Block, Module, Operation
-from irlens.isa.mlir.global_memory import (
-    DATA_REGIONS,
-    LOADS,
-    SILENT,
-    TENSORMAPS,
-    TERMINATORS,
-    VALUES,
-    is_pure,
-)
+from irlens.isa.mlir import Block, Module, Operation, global_memory
 from irlens.isa.mlir.types import Scalar
 from irlens.model.errors import OutOfWorkError
 
@@ -195,18 +186,18 @@ class Evaluation:
             self._call(operation, operands, frame)
         elif does in ("program", "programs"):
             define(operation, [self._program(operation, frame)], frame)
-        elif name in TENSORMAPS:
+        elif name in global_memory.TENSORMAPS:
             self._tensormap(operation, operands, frame)
         elif does in accesses.MAKERS:
             define(operation, [accesses.MAKERS[does](operation, operands)], frame)
-        elif name in TERMINATORS or name in SILENT:
+        elif name in global_memory.TERMINATORS or name in global_memory.SILENT:
             return
         elif does != "reduce" or not self._reduce(operation, operands, frame):
             self._compute(operation, operands, frame)
 
     def _compute(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
-        pure = is_pure(operation.name)
-        if not pure and operation.name not in DATA_REGIONS:
+        pure = global_memory.is_pure(operation.name)
+        if not pure and operation.name not in global_memory.DATA_REGIONS:
             raise UnknownTrafficError(f"{operation.name} is not understood")
         result = arithmetic.compute(operation, operands) if pure else None
         if result is None:
@@ -300,16 +291,16 @@ class Evaluation:
         argument = reference.pointer.argument
         contents = self._launch.contents.get(argument)
         if contents is not None:
-            if operation.name in LOADS:
+            if operation.name in global_memory.LOADS:
                 self._loaded_contents.add(argument)
             else:
                 self._writes.setdefault(argument, operation)
             if argument in self._loaded_contents and argument in self._writes:
                 reason = f"{argument}, whose contents are given, is written"
                 raise placed(self._writes[argument], reason)
-        if operation.name not in LOADS:
+        if operation.name not in global_memory.LOADS:
             contents = None
-        if operation.name not in VALUES:
+        if operation.name not in global_memory.VALUES:
             return Unknown("the traffic depends on data that is loaded here")
         value = accesses.loaded(reference, contents, accesses.other(operation, operands))
         kind = operation.operand_type.element.pointee
@@ -447,7 +438,7 @@ class Evaluation:
 
     def _tensormap(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
         """Follow a descriptor that the kernel writes to scratch memory of its own."""
-        kind = TENSORMAPS[operation.name]
+        kind = global_memory.TENSORMAPS[operation.name]
         if kind == "memory":
             name = f"scratch of line {operation.span.line}"
             define(operation, [Pointer(name, constant(0))], frame)

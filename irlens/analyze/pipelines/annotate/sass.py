@@ -18,17 +18,8 @@ from irlens.analyze.pipelines.annotate import (
 from irlens.analyze.sass_cfg import SassCfg
 from irlens.analyze.sass_origin import match_loops
 from irlens.isa.events import Event
-from irlens.isa.sass import Instruction, Section
+from irlens.isa.sass import Instruction, Section, copies
 from irlens.isa.sass.control_flow import effect
-from irlens.isa.sass.copies import (
-    STREAM_KINDS,
-    Stream,
-    StreamEvent,
-    barrier_role,
-    made_from,
-    polls_barrier,
-    stream_events,
-)
 from irlens.model.listing import PipelineAnnotation
 from irlens.model.report import Pipeline, PipelineKind
 
@@ -45,7 +36,7 @@ def annotate(
     annotator = _SassAnnotator(section, flow, original)
     annotator.add_streams()
     for index, instruction in enumerate(section.instructions):
-        role = barrier_role(instruction)
+        role = copies.barrier_role(instruction)
         if role is not None:
             annotator.add(instruction.offset, role[0], annotator.site(index, role[1]))
     annotator.take_over(original, annotator.originals)
@@ -81,7 +72,7 @@ class _SassAnnotator(Annotator):
             for each in section.instructions
             if each.ptx_line is not None
             and (instruction := original.instructions.get(each.ptx_line))
-            and made_from(each, instruction)
+            and copies.made_from(each, instruction)
         }
         for first, repeated in _first_tries(section, self._flow):
             self.originals.pop(first.offset, None)  # the line of whatever precedes it
@@ -90,14 +81,14 @@ class _SassAnnotator(Annotator):
 
     def add_streams(self) -> None:
         """Add the operations that form commit groups."""
-        streams: dict[Stream, list[StreamEvent]] = {}
-        for each in stream_events(self._section, self.originals):
+        streams: dict[copies.Stream, list[copies.StreamEvent]] = {}
+        for each in copies.stream_events(self._section, self.originals):
             if each.stream is None:
                 self.add(each.event.at, "wait", self.site(each.index, None))
             else:
                 streams.setdefault(each.stream, []).append(each)
         for stream, placed in streams.items():
-            kind = STREAM_KINDS.get(stream)
+            kind = copies.STREAM_KINDS.get(stream)
             events: dict[int, list[Event]] = {}
             for each in placed:
                 events.setdefault(self._blocks[each.index] + self._shift, []).append(each.event)
@@ -130,12 +121,12 @@ def _first_tries(section: Section, flow: SassCfg) -> Iterator[tuple[Instruction,
     before = flow.graph.predecessors
     for block, following in enumerate(flow.successors):
         repeated = section.instructions[flow.blocks[block].start]
-        if block not in following or not polls_barrier(repeated):
+        if block not in following or not copies.polls_barrier(repeated):
             continue
         targets = {_past_jump(section, flow, each) for each in following if each != block}
         for source in _sources(flow, before, block):
             last = (section.instructions[n] for n in reversed(flow.blocks[source].indices))
-            first = next(filter(polls_barrier, last), None)
+            first = next(filter(copies.polls_barrier, last), None)
             aims = {_past_jump(section, flow, each) for each in flow.successors[source]}
             if first is not None and _barrier(first) == _barrier(repeated) and aims & targets:
                 yield first, repeated

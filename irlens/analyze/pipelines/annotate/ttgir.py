@@ -12,15 +12,7 @@ from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.pipelines.annotate import Annotator, Key, LoopKey, Site, number_by_source
 from irlens.analyze.solver import reach
 from irlens.isa.events import Event
-from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.copies import (
-    BULK_COPIES,
-    GROUPED,
-    INSTRUCTION_WAITS,
-    KINDS,
-    TCGEN05,
-    group_event,
-)
+from irlens.isa.mlir import Module, Operation, copies
 from irlens.isa.mlir.types import Scalar
 from irlens.isa.mlir.values import Value
 from irlens.model.listing import PipelineAnnotation, PipelineRole
@@ -37,11 +29,11 @@ def annotate(module: Module, pipelines: Sequence[Pipeline]) -> list[PipelineAnno
     Args:
         pipelines: The report's; a loop here is the one with the same ``for``.
     """
-    asynchronous = [each for each in module.operations if each.name in KINDS]
+    asynchronous = [each for each in module.operations if each.name in copies.KINDS]
     if not asynchronous:
         return []
     annotator = Annotator()
-    for wait, begun in GROUPED.items():
+    for wait, begun in copies.GROUPED.items():
         operations = [each for each in asynchronous if each.name in (wait, *begun)]
         _add_groups(annotator, module, operations)
     _Barriers(module, annotator).add(asynchronous)
@@ -50,7 +42,7 @@ def annotate(module: Module, pipelines: Sequence[Pipeline]) -> list[PipelineAnno
 
 def _add_groups(annotator: Annotator, module: Module, operations: Sequence[Operation]) -> None:
     """Add the operations that form groups, paired if the control flow can be followed."""
-    events = {e.index: event for e in operations if (event := group_event(e)) is not None}
+    events = {e.index: event for e in operations if (event := copies.group_event(e)) is not None}
     flow = _StructuredFlow(module, events)
     homes = {event.at: module.operations[index] for index, event in events.items()}
     graph = FlowGraph(flow.successors)
@@ -58,7 +50,7 @@ def _add_groups(annotator: Annotator, module: Module, operations: Sequence[Opera
 
 
 def _site(module: Module, operation: Operation) -> Site:
-    kinds = KINDS[operation.name]
+    kinds = copies.KINDS[operation.name]
     # Lines of the source have waits of several mechanisms.
     origin = (kinds, operation.location) if operation.location else None
     loops = _loops_around(module, operation, kinds)
@@ -99,11 +91,11 @@ class _Barriers:
             ring = self._ring(operation)
             if operation.does == "await barrier":
                 waits.setdefault(ring, []).append((operation, self._add(operation, "wait")))
-            elif operation.name in BULK_COPIES:
+            elif operation.name in copies.BULK_COPIES:
                 key = self._add(operation, "copy")
                 if ring is not None:
                     signals.setdefault(ring, []).append((operation, key))
-            elif operation.does == "announce bytes" or operation.name in TCGEN05:
+            elif operation.does == "announce bytes" or operation.name in copies.TCGEN05:
                 key = self._add(operation, "commit")
                 if ring is not None:
                     signals.setdefault(ring, []).append((operation, key))
@@ -119,7 +111,7 @@ class _Barriers:
         certain: bool,
     ) -> None:
         """Join what signals a ring with its wait, if that is the only one possible."""
-        kinds = {kind for operation, _ in signals for kind in KINDS[operation.name]}
+        kinds = {kind for operation, _ in signals for kind in copies.KINDS[operation.name]}
         for operation, key in waits:
             if len(kinds) == 1:
                 self._annotator.move(key, _loops_around(self._module, operation, kinds))
@@ -213,7 +205,7 @@ class _StructuredFlow:
         self.successors: list[tuple[int, ...]] = [()]
         self.events: dict[int, list[Event]] = {}
         try:
-            if next(module.named(*INSTRUCTION_WAITS), None) is not None:
+            if next(module.named(*copies.INSTRUCTION_WAITS), None) is not None:
                 raise _UnstructuredError
             for function in module.doing("function"):
                 if function.index in self._holds:
