@@ -282,14 +282,12 @@ class IssueTable:
         def find(operation: Operation) -> tuple[WarpAccess, ...] | str:
             place = _place(operation)
             # Warp specialization gives copies the location of the kernel, or of what uses the tile.
-            if place in tiles and place[0] in moved and not self._knows(place):
+            unknown = place not in self._by_tma and place not in self._by_place
+            if place in tiles and place[0] in moved and unknown:
                 return ()
             return self.find(operation, alike[operation.name, operation.location])
 
         return find
-
-    def _knows(self, place: Place) -> bool:
-        return place in self._by_tma or place in self._by_place
 
     def _of_own(self, operation: Operation) -> tuple[WarpAccess, ...] | str:
         if operation.name in ATOMICS:

@@ -299,14 +299,11 @@ class _CarriedValues:
         for iteration in range(_MOST_ITERATIONS):
             seen |= held
             uses = [use for value in held for use in self._uses.get(value, ())]
-            if any(not self._is_yield(index, loop) for index, _ in uses):
+            users = [self._module.operations[index] for index, _ in uses]
+            if any(each.does != "yield" or each.parent != loop.index for each in users):
                 return iteration
             # Argument 0 of the body is the induction variable.
             held = {Value(loop.index, position + 1, 0) for _, position in uses} - seen
             if not held:
                 return 0
         return 0
-
-    def _is_yield(self, index: int, loop: Operation) -> bool:
-        operation = self._module.operations[index]
-        return operation.does == "yield" and operation.parent == loop.index

@@ -168,7 +168,11 @@ def share(
     """
     known = list(reads)
     loaded = {place: width * threads for place, width in _bytes_per_lane(known).items()}
-    there = {place: amount for place in loaded if (amount := _bytes_at(of_source, place))}
+    there = {
+        place: load.bytes
+        for place in loaded
+        if (load := of_source.get(place)) is not None and load.bytes
+    }
     times = {place: Fraction(loaded[place], copies * amount) for place, amount in there.items()}
     unrolled = min(times.values(), default=Fraction(0)) >= 2
     if unrolled and not certain and not _is_not_unrolled(known, copies, of_source):
@@ -186,12 +190,6 @@ def _bytes_per_lane(reads: Sequence[Read]) -> dict[Place, int]:
         if place is not None and width is not None and place not in unknown:
             loaded[place] = loaded.get(place, 0) + width
     return loaded
-
-
-def _bytes_at(of_source: Mapping[Place, SourceLoad], place: Place) -> int:
-    """Return what the source loads at a place, 0 if unknown."""
-    load = of_source.get(place)
-    return (load.bytes or 0) if load is not None else 0
 
 
 def _is_not_unrolled(

@@ -134,7 +134,9 @@ def read_loop(
         return Unreadable("no wait in the loop retires a group with copies")
     unrolled = _unrolled(steps, per_iteration)
     ages = {step.distance for step in steps}
-    if unrolled == 1 and len(ages) > 1 and not _have_distinct_origins(steps):
+    origins = {step.wait.origin for step in steps}
+    distinct = None not in origins and len(origins) == len(steps)
+    if unrolled == 1 and len(ages) > 1 and not distinct:
         return Unreadable(
             "the loop waits several times per iteration, for groups of different age, and no debug"
             " information shows whether it was unrolled"
@@ -282,11 +284,6 @@ def _unrolled(steps: Sequence[_Step], per_iteration: int) -> int:
     )
     same = first.wait.origin is not None and len({step.wait.origin for step in steps}) == 1
     return times if even and same else 1
-
-
-def _have_distinct_origins(steps: Sequence[_Step]) -> bool:
-    origins = {step.wait.origin for step in steps}
-    return None not in origins and len(origins) == len(steps)
 
 
 def _uncertain_commit(observations: Sequence[Observation[Counts]]) -> str:

@@ -86,13 +86,10 @@ def constants(kernel: Kernel, arguments: Arguments) -> dict[int, int]:
         words[base + parameter.offset] = bits & WORD
         if parameter.size > 4:
             words[base + parameter.offset + 4] = bits >> 32 & WORD
-    for at, (word,) in enumerate(struct.iter_unpack("<I", _whole_words(kernel.jump_tables))):
+    whole = len(kernel.jump_tables) // 4 * 4
+    for at, (word,) in enumerate(struct.iter_unpack("<I", kernel.jump_tables[:whole])):
         words[TABLES + 4 * at] = word
     return words
-
-
-def _whole_words(content: bytes) -> bytes:
-    return content[: len(content) // 4 * 4]
 
 
 def inputs(kernel: Kernel, arguments: Arguments) -> ThreadInputs:

@@ -54,12 +54,8 @@ def widths(instruction: Instruction) -> _Widths:
     # A disassembly is untrusted: operands may be missing, shapes may be impossible.
     if operand_widths is None or len(operand_widths) != len(instruction.operands):
         return None
-    absurd = any(each is not _ONE and _absurd(each) for each in operand_widths)
+    absurd = any(max(e.data, e.general, e.uniform) > 256 for e in operand_widths if e is not _ONE)
     return None if absurd else operand_widths
-
-
-def _absurd(width: Width) -> bool:
-    return max(width.data, width.general, width.uniform) > 256
 
 
 def _same(instruction: Instruction, width: Width) -> _Widths:

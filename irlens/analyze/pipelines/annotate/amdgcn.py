@@ -103,7 +103,9 @@ def find_waits(kernel: Function, kernel_loops: Loops[Instruction]) -> list[Await
         found.extend(
             _describe(name, each.event, each.state.queues or ())
             for each in flow.observe(flow.entries)
-            if isinstance(each.event, Wait) and _can_be_counted(each.state.queues)
+            if isinstance(each.event, Wait)
+            and each.state.queues is not None
+            and max(map(len, each.state.queues)) <= _MOST_COUNTED
         )
     return sorted(found, key=lambda each: (each.line, each.counter))
 
@@ -117,10 +119,6 @@ def _event(line: int, counter: str, adds: Iterable[Counted], most: int | None) -
     if in_order is None:
         return None
     return Commit(line, certain=True, at=line, copies=True, in_order=in_order)
-
-
-def _can_be_counted(queues: Collection[Queue] | None) -> bool:
-    return queues is not None and max(map(len, queues)) <= _MOST_COUNTED
 
 
 def _describe(counter: str, wait: Wait, queues: Collection[Queue]) -> Awaited:
