@@ -81,19 +81,8 @@ class LongQuestions(ABC):
     def passes(self, key: str, inquiry: Inquiry) -> Passes:
         """Return the compiler's passes of an entry, which is compiled again if it keeps none."""
         from irlens.diff.passes import describe_passes
-        from irlens.session.passes import states_of_capture
 
-        states = self._states.pop(key, None) or states_of_capture(self._capture(key))
-        if states is None:
-            answer = self._inquirer.ask("passes", self._request(key), list[str], inquiry)
-            loaded = [each for entry in answer for each in load(Path(entry))]
-            captures = [each for each in loaded if not isinstance(each, Broken)]
-            if len(captures) != 1 or (states := states_of_capture(captures[0])) is None:
-                raise ArtifactError(f"compiling {self._capture(key).kernel} left no passes")
-        self._states[key] = states
-        if len(self._states) > _MAX_STATES:
-            self._states.popitem(last=False)
-        return describe_passes(states)
+        return describe_passes(self._states_of(key, inquiry))
 
     def pass_change(self, key: str, number: int) -> CodeComparison:
         """Return what a pass changed."""
@@ -119,11 +108,21 @@ class LongQuestions(ABC):
 
         return layout_in(self._capture(key), names, line)
 
-    def _states_of(self, key: str) -> "States":
-        states = self._states.get(key)
-        if states is None:  # another entry's took their place
-            self.passes(key, Inquiry())
-            states = self._states[key]
+    def _states_of(self, key: str, inquiry: Inquiry | None = None) -> "States":
+        """Return the IR between an entry's passes, of which those asked for last are kept."""
+        from irlens.session.passes import states_of_capture
+
+        states = self._states.pop(key, None) or states_of_capture(self._capture(key))
+        if states is None:
+            inquiry = inquiry or Inquiry()
+            answer = self._inquirer.ask("passes", self._request(key), list[str], inquiry)
+            loaded = [each for entry in answer for each in load(Path(entry))]
+            captures = [each for each in loaded if not isinstance(each, Broken)]
+            if len(captures) != 1 or (states := states_of_capture(captures[0])) is None:
+                raise ArtifactError(f"compiling {self._capture(key).kernel} left no passes")
+        self._states[key] = states
+        if len(self._states) > _MAX_STATES:
+            self._states.popitem(last=False)
         return states
 
     def _request(self, key: str) -> "Request":
