@@ -43,7 +43,7 @@ TRANSPOSED = (
     " transposed as it is copied, element by element, and the smallest asynchronous copy is 4 bytes"
 )
 SEVERAL_LAYOUTS = (
-    "products take its tile from different layouts of LDS, and the compiler copies ahead into one"
+    "products take its tile in different layouts, and the compiler copies ahead into one of them"
 )
 CHAINED = (
     "its address is loaded in the same iteration, and the compiler places it in the last stage,"
@@ -64,7 +64,7 @@ class LoopBody(msgspec.Struct, frozen=True):
         to_load: Operations that the address or mask of a load depends on.
         transposed: Operations whose narrow elements go to shared memory with another dimension
             contiguous than in registers.
-        several: Operations whose values go to shared memory in different layouts.
+        several: Operations whose values products take from shared memory in different layouts.
     """
 
     has_dot: bool
@@ -84,14 +84,16 @@ class LoopBody(msgspec.Struct, frozen=True):
         factors = [value for dot in dots for value in _factors(values, dot)]
         factors += (value for store in stores for value in values.operands[store.index])
         addresses = (value for load in loads for value in values.operands[load.index])
+        to_dot = _backwards(module, values, loop, factors)
         buffers: dict[int, set[str]] = {}
         for each in body:
-            if each.does == "allocate shared" and each.operands:
+            moved = each.does == "allocate shared" and each.operands
+            if moved or (each.does == "relayout" and each.index in to_dot):
                 source = _untransposed(module, values, each)
                 buffers.setdefault(source, set()).add(each.result_type.layout)
         return LoopBody(
             has_dot=bool(dots),
-            to_dot=_backwards(module, values, loop, factors),
+            to_dot=to_dot,
             to_load=_backwards(module, values, loop, addresses),
             transposed=frozenset(
                 source.operation
@@ -140,7 +142,7 @@ def refusal(
     if not body.has_dot and loop.num_stages is None:
         return NO_DOT
     reason = _of_the_load(load, body, stages, widest_access, too_narrow(module))
-    if reason == UNKNOWN and not nvidia and load.index in body.several:
+    if reason == UNKNOWN and load.index in body.several:
         return SEVERAL_LAYOUTS
     if reason != UNKNOWN or pipelined:
         return reason

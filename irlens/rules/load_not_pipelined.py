@@ -37,9 +37,9 @@ for k in range(0, K, BLOCK_K):                 # and num_stages=4 with the launc
 * Inside a condition: load unconditionally, under a mask.
 * Outside the inner loop of a nest that `flatten=True` fuses, such as the bias of a tile: load it
   before the loop where all tiles share it. Otherwise it costs one latency a tile.
-* Taken by products in different layouts of LDS (AMD), as a left and a right operand in the backward
-  pass of attention: load the tile again for the other product, with another `eviction_policy`, or
-  the compiler makes one load of both. The cache has it.
+* Taken by products in different layouts, as a left and a right operand (AMD), or transposed as both
+  (sm_80), in the backward pass of attention: load the tile again for the other product, with its
+  own `eviction_policy`, or the compiler makes one load of both. The cache has it.
 * In a loop that prints or asserts: remove `tl.device_print` and `tl.device_assert`.
 * In a loop with `tl.debug_barrier()`: remove it. Triton places the barriers that shared memory
   needs.

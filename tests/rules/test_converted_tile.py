@@ -53,7 +53,7 @@ def test_silent_on_the_conversion_before_a_store(look: Look, kernel: str) -> Non
 
 def test_silent_on_a_right_operand_of_the_iteration_before(look: Look) -> None:
     """It passes the wait for this iteration's product, which hands it on."""
-    assert look(CODE, "carried_operand.py:carried_operand", "h100") == []
+    assert look(CODE, "carried_operand.py:carried_operand", "h100", B=64) == []
 
 
 def test_shows_a_right_operand_that_another_product_computes(look: Look) -> None:

@@ -36,10 +36,17 @@ def test_a_single_value_is_pipelined_if_it_is_wide_enough(look: Look, target: st
     assert look(CODE, "scales.py:scaled_dot", target, STAGES=3) == []
 
 
+def test_a_tile_that_is_transposed_as_both_operands_is_copied_into_one_layout(look: Look) -> None:
+    (finding,) = look(CODE, "carried_operand.py:carried_operand", "sm_80")
+    assert finding.message.startswith("the load at carried_operand.py:25 is not")
+    assert "products take its tile in different layouts" in finding.message
+    assert look(CODE, "carried_operand.py:carried_operand", "sm_80", AGAIN=True) == []
+
+
 @pytest.mark.parametrize("target", ["gfx942", "gfx950"])
 def test_amd_copies_a_tile_into_one_layout(look: Look, target: str) -> None:
     (finding,) = look(CODE, "two_products.py:two_products", target)
-    assert "products take its tile from different layouts of LDS" in finding.message
+    assert "products take its tile in different layouts" in finding.message
     assert look(CODE, "two_products.py:two_products", target, AGAIN=True) == [], "as the hint says"
     assert look(CODE, "two_products.py:two_products", "sm_80") == []
 

@@ -52,6 +52,7 @@ BYTES = {"x_ptr": "int8[n_rows, n_cols]"}
 MULTIPLES = "known to be multiples of 16"
 SECTORS, USERS = f"{FINDINGS}/sectors.py", f"{FINDINGS}/users.py"
 SHIFTED = f"{FINDINGS}/shifted.py"
+CARRIED = f"{FINDINGS}/carried_operand.py"
 TWO_PRODUCTS = f"{FINDINGS}/two_products.py"
 SCALES = f"{FINDINGS}/scales.py"
 WARPS = f"{FINDINGS}/warp_specialized.py:ws_matmul"
@@ -90,6 +91,8 @@ TABLE: list[Row] = [
     (f"{SHIFTED}:rotated", "sm_100", {}, {}, "IRL302", "tl.store(", "TritonGPUCoalesce",
      "a step of 1 element in place of 2 "),
     (f"{SHIFTED}:convolved", "sm_100", {}, {}, "IRL301", "value =", LLVM, "and the mask equal"),
+    (CARRIED, "sm_80", {}, {}, "IRL203", "keys = tl.load(k + place)",
+     "TritonGPUAssignLatencies", "a load for each product"),
     (TWO_PRODUCTS, "gfx942", {}, {}, "IRL203", "tile =", AMD_LOOPS, "a load for each product"),
     (TWO_PRODUCTS, "gfx950", {}, {}, "IRL203", "tile =", AMD_LOOPS, "a load for each product"),
     (f"{SCALES}:scaled_rows", "sm_80", {}, {}, "IRL203", "scale + row)", "TritonGPUAssignLatencies",
@@ -313,6 +316,7 @@ BY_HAND = [
     (f"{SHIFTED}:rotated", "sm_80", {"STEP": "1"}, {}, "IRL302"),
     (f"{SHIFTED}:rotated", "sm_100", {"STEP": "1"}, {}, "IRL302"),
     (f"{SHIFTED}:convolved", "sm_100", {"W": "1"}, {}, "IRL301"),
+    (CARRIED, "sm_80", {"AGAIN": "True"}, {}, "IRL203"),
     (TWO_PRODUCTS, "gfx942", {"AGAIN": "True"}, {}, "IRL203"),
     (TWO_PRODUCTS, "gfx950", {"AGAIN": "True"}, {}, "IRL203"),
     (f"{SCALES}:scaled_rows", "sm_80", {}, {"scale": "fp32[n]"}, "IRL203"),

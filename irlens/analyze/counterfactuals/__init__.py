@@ -185,7 +185,10 @@ _OF_AMD = "TritonAMDGPUScheduleLoops"
 _WITHOUT_TMA = "TritonRewriteTensorDescriptorToPointer"
 #: The pass that divides tiles among the CTAs of a cluster, and what newer versions call it.
 _PLANS_CTAS = "TritonGPUPlanCTAPass"
-RENAMED: Mapping[str, str] = {_PLANS_CTAS: "TritonNvidiaGPUAssignCGALayoutsPass"}
+RENAMED: Mapping[str, str] = {
+    _PLANS_CTAS: "TritonNvidiaGPUAssignCGALayoutsPass",
+    _OF_AMD: "TritonGPUAssignLatencies",  # NVIDIA's
+}
 #: What the names of the passes have in them that may decide a finding, where others change too.
 MARKS: Mapping[str, tuple[str, ...]] = {"IRL205": ("WarpSpecial", "Partition")}
 #: Findings about conversions that the pass which removes them elsewhere decides.

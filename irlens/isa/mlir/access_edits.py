@@ -105,22 +105,37 @@ def with_four_bytes(module: Module, load: Operation) -> str:
 
 
 def with_own_loads(module: Module, load: Operation) -> str:
-    """Return the text with a load for each operation that uses one.
+    """Return the text with a load, and its transposition, for each operation that uses one.
 
     Each has an attribute of its own: loads that differ in nothing become one.
     """
-    lines, at, (result, _) = module.text.split("\n"), load.span.line - 1, load.results[0]
-    used = re.compile(rf"{re.escape(result)}(?![\w$.#-])")
-    users = [row for row, line in enumerate(lines) if row != at and used.search(line)]
-    if (match := _LOAD.fullmatch(lines[at])) is None:
+    lines, chain = module.text.split("\n"), [load]
+    at = {each.span.line - 1: each for each in module.operations}
+    while len(users := _uses(lines, chain[-1])) == 1 and at[users[0]].does == "transpose":
+        chain.append(at[users[0]])
+    match, last = _LOAD.fullmatch(lines[load.span.line - 1]), chain[-1].span.line - 1
+    if match is None:
         return module.text
     before, attributes, after = match.groups()
+    transposed = [lines[each.span.line - 1] for each in chain[1:]]
     for number, row in enumerate(users[1:], 2):
-        own = f"{_OWN}_{number}"
-        lines[row] = used.sub(own, lines[row])
         given = ", ".join(filter(None, [attributes, f"tt.irlens = {number} : i32"]))
-        lines[at] += f"\n{used.sub(own, before)}{{{given}}} {after}"
+        copies = "\n".join([f"{before}{{{given}}} {after}", *transposed])
+        for place, each in enumerate(chain):
+            own, used = f"{_OWN}_{number}_{place}", _used(each)
+            copies, lines[row] = used.sub(own, copies), used.sub(own, lines[row])
+        lines[last] += f"\n{copies}"
     return "\n".join(lines)
+
+
+def _used(operation: Operation) -> re.Pattern[str]:
+    return re.compile(rf"{re.escape(operation.results[0][0])}(?![\w$.#-])")
+
+
+def _uses(lines: Sequence[str], operation: Operation) -> list[int]:
+    """Return the rows that use an operation's result."""
+    own, used = operation.span.line - 1, _used(operation)
+    return [row for row, line in enumerate(lines) if row != own and used.search(line)]
 
 
 def with_bound(module: Module, access: Operation, offsets: Sequence[str], elements: int) -> str:
