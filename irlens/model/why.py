@@ -45,7 +45,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         finding: The finding.
         cause: What is blamed, in words: the finding's own reason, or another finding whose change
-            removes this one too.
+            removes this one too; empty if unknown.
         decided_by: The pass after which the finding's line first differs from that of the
             experiment without the finding, "TritonGPUCoalesce"; "ptxas", "LLVM" or "the
             launch" where that decides; empty if unknown.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from irlens import rules
-from irlens.analyze import register_holders
+from irlens.analyze import register_holders, ttgir_refusals
 from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.counterfactuals import (
     ACCESSES,
@@ -237,7 +237,8 @@ class _Laboratory:
         if not (changes or finding.blame or finding.code in DECIDED_BY_ASSEMBLER):
             return None
         experiments: list[Experiment] = []
-        name, number, cause = "", None, symptom.blame.reason
+        reason = symptom.blame.reason
+        name, number, cause = "", None, "" if reason == ttgir_refusals.UNKNOWN else reason
         needs_registers = finding.code in NEEDS_REGISTERS
         for change in changes:
             experiment = self._try(finding, change, passes=not experiments)

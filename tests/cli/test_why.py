@@ -13,7 +13,8 @@ from irlens.analyze.counterfactuals import Change, Symptom
 from irlens.compiler import compiler_output
 from irlens.model.comparison import Side
 from irlens.model.config import Config
-from irlens.model.why import Explanations
+from irlens.model.report import Finding
+from irlens.model.why import Explanation, Explanations
 from irlens.render.json import schema
 from irlens.render.options import Options
 from irlens.render.text import write
@@ -55,6 +56,24 @@ def test_every_finding_is_explained_or_named(form: str) -> None:
     else:
         assert "TritonGPUCoalesce" in ran.out
     assert "/kernels/" not in ran.out
+
+
+def test_an_unknown_cause_is_not_likely() -> None:
+    config = Config(num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, constexprs={}, args={})
+    compiled = Side(kernel="k", target=None, triton_version=None, config=config, label="")
+    message = "the load at k.py:1 is not pipelined: the ttgir does not show why"
+    finding = Finding(
+        code="IRL203", severity="warning", message=message, hint="", stage="ttgir", line=None,
+        source=None,
+    )  # fmt: skip
+    explanation = Explanation(
+        finding=finding, cause="", decided_by="", number=None, operations=[], said=[],
+        experiments=[], proof="untested",
+    )  # fmt: skip
+    shown = Explanations(schema=1, compiled=compiled, explanations=[explanation], unexplained=[])
+    text = write(why_view(shown), Options())
+    assert "cause not found, and no experiment exists" in text
+    assert "likely" not in text
 
 
 def test_what_has_no_experiment_names_the_command_that_says_what_is_known() -> None:

@@ -105,7 +105,9 @@ def summary(explanations: Explanations) -> list[Run]:
 
 def _verdict(explanation: Explanation) -> Run:
     proof = explanation.proof
-    known = proof != "relieved" or explanation.cause != explanation.finding.message
+    if proof == "untested" and not explanation.cause:
+        return Run("cause not found, and no experiment exists", "dim")
+    known = proof != "relieved" or explanation.cause not in ("", explanation.finding.message)
     return Run(_VERDICTS[proof] if known else _NO_CAUSE, _TONES[proof])
 
 
