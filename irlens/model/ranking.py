@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from irlens.model.estimate import RESOLUTION, Bound, Standing
-from irlens.model.groups import grouped
+from irlens.model.grouping import grouped
 from irlens.model.inspected import Inspected
 from irlens.model.label import Labelled
 from irlens.model.sweep import Trial

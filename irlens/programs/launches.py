@@ -10,7 +10,7 @@ import msgspec
 from irlens.compiler.tally import Counts, LaunchKey, Origin
 from irlens.model import files
 from irlens.model.config import Target
-from irlens.model.groups import grouped
+from irlens.model.grouping import grouped
 from irlens.model.recording import LibraryCall, RecordedKernel, RecordedLaunches, RecordedRun
 from irlens.programs.job import COUNTS
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from irlens.model.groups import grouped
+from irlens.model.grouping import grouped
 from irlens.model.recording import (
     CallChange,
     KernelChange,

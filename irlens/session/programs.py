@@ -18,7 +18,7 @@ from irlens.model import files
 from irlens.model.capture import Capture, Disassembly
 from irlens.model.config import Target
 from irlens.model.errors import ArtifactError, IrlensError
-from irlens.model.groups import grouped
+from irlens.model.grouping import grouped
 from irlens.model.recording import (
     PROGRAM_NAME,
     KernelTime,

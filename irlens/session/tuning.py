@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from irlens.model.groups import grouped
+from irlens.model.grouping import grouped
 from irlens.model.label import labels
 from irlens.model.ranking import rank_reports
 from irlens.model.recording import RecordedKernel, RecordedLaunches
