@@ -246,7 +246,7 @@ class _Laboratory:
                 continue
             experiments.append(experiment)
             if experiment.gone:
-                holders = self._holders(experiment, change) if needs_registers else ""
+                holders = self._holders() if needs_registers and not change.is_cause else ""
                 cause = change.cause or holders or cause
                 name, number = self._decided(finding, change)
                 break
@@ -266,10 +266,8 @@ class _Laboratory:
             proof=_proof(experiments),
         )
 
-    def _holders(self, experiment: Experiment, change: Change) -> str:
-        """Return what holds the registers, where a change that may be about anything proves it."""
-        if change.is_cause or not experiment.is_cause:
-            return ""
+    def _holders(self) -> str:
+        """Return what holds the registers: the cause where a change frees them, else likely it."""
         pressure = register_holders.needed(self.report.pressure)
         return register_holders.describe(pressure) if pressure is not None else ""
 

@@ -577,6 +577,14 @@ def test_what_holds_the_registers_is_proved_by_a_smaller_tile(code: str) -> None
     assert first.after_us is None, "it leaves half of the row to nobody"
 
 
+def test_what_holds_the_registers_is_likely_where_more_warps_free_others() -> None:
+    (found,) = _explained(f"{FINDINGS}/two_rows.py", "gfx942", {}, {}, "IRL102")
+    assert found.proof == "relieved"
+    assert found.cause.startswith("two_rows.py:")
+    assert "registers that are live at once" in found.cause
+    assert found.experiments[0].change == "num_warps=8"
+
+
 def test_a_tile_that_leaves_work_to_nobody_is_no_remedy_of_the_last_wave() -> None:
     kernel = f"{FINDINGS}/first_columns.py"
     (explained,) = _explained(kernel, "h100", {}, {}, "IRL501")
