@@ -228,12 +228,9 @@ class _Walk:
 def _offset(pointer: Value | None, operands: list[Value | None], size: int | None) -> Value | None:
     """Return the addresses of a buffer access: a pointer, and offsets from it in elements."""
     offsets = operands[0] if operands else None
-    if pointer is None or offsets is None or size is None:
+    if pointer is None or offsets is None:
         return None
-    axes = tuple(map(axis_info.still, offsets.shape))
-    base = Value(offsets.shape, axes, pointer.divisor, pointer.constant, pointer.symbol)
-    step = axis_info.number(size, offsets.shape)
-    return axis_info.add(base, axis_info.multiply(offsets, step))
+    return _moved(_splat(offsets.shape, pointer), offsets, size)
 
 
 def _arguments(function: Operation) -> tuple[Argument, ...]:
@@ -291,19 +288,19 @@ def _of_two(operation: Operation, a: Value, b: Value) -> Value | None:
     if operation.does == "compare":
         return axis_info.compare(operation.words[0], a, b) if operation.words else None
     if operation.does == "offset":
-        return _moved(operation, a, b)
+        element = operation.operand_type.element.pointee
+        return _moved(a, b, element.bytes if element is not None else None)
     return _ARITHMETIC[operation.does](a, b)
 
 
-def _moved(operation: Operation, pointer: Value, offset: Value) -> Value | None:
-    element = operation.operand_type.element.pointee
-    if element is None or element.bytes is None:
+def _moved(pointer: Value, offset: Value, size: int | None) -> Value | None:
+    if size is None:
         return None
-    size = axis_info.number(element.bytes, offset.shape)
-    return axis_info.add(pointer, axis_info.multiply(offset, size))
+    step = axis_info.number(size, offset.shape)
+    return axis_info.add(pointer, axis_info.multiply(offset, step))
 
 
-def _splat(_operation: Operation, shape: tuple[int, ...], value: Value) -> Value:
+def _splat(shape: tuple[int, ...], value: Value) -> Value:
     axes = tuple(map(axis_info.still, shape))
     return Value(shape, axes, value.divisor, value.constant, value.symbol)
 
@@ -335,7 +332,7 @@ def _transpose(operation: Operation, shape: tuple[int, ...], value: Value) -> Va
 
 
 _RESHAPES: dict[Deed | None, Callable[[Operation, tuple[int, ...], Value], Value | None]] = {
-    "spread": _splat,
+    "spread": lambda _operation, shape, value: _splat(shape, value),
     "insert": _expand,
     "stretch": _broadcast,
     "transpose": _transpose,

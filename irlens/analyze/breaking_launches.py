@@ -90,7 +90,7 @@ def _noting(
     """Return the visitor that adds to a list what is kept of each access's mask and offsets."""
 
     def note(operation: Operation, access: Reference, _: Array) -> None:
-        mask, places = launch_survey.accessed(access)
+        mask, places = access.elements()
         work.spend(places.size >> (ELEMENTS_OF_STEP - 2))  # hashed, and compared
         seen.append((operation.index, kept(mask, places)))
 

@@ -21,16 +21,11 @@ from irlens.analyze.traffic.values import (
     MOST_ELEMENTS,
     Array,
     Integer,
-    Mask,
     TooLargeError,
     UnknownTrafficError,
     Value,
     bounds,
-    materialize,
     row_bounds,
-    taken,
-    taken_integer,
-    truth,
 )
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.operations import Deed
@@ -149,7 +144,7 @@ class _Bounded(Partial):
             rows, self.is_undecided = rows[:step], True
         for at in range(0, rows.size, step):
             some = rows[at : at + step]
-            mask, places = accessed(access, some)
+            mask, places = access.elements(some)
             found = np.argwhere(mask & ((places < 0) | (places > most)))
             if found.size:
                 number = int(programs[some[found[0][0]] if places.shape[0] > 1 else some[0]])
@@ -204,18 +199,6 @@ def surveyed(
         is_undecided=any(each.is_undecided for each in found),
         reach=max((each.reach for each in found), default=0.0),
     )
-
-
-def accessed(access: Reference, rows: Array | None = None) -> tuple[Array, Array]:
-    """Return the mask and the offsets of an access, of all of its instances or some."""
-    offset, mask = access.pointer.offset, access.mask
-    if rows is not None:
-        chosen = taken(mask, rows)
-        offset, mask = taken_integer(offset, rows), chosen if isinstance(chosen, Mask) else mask
-    places, passes = materialize(offset), truth(mask)
-    passes = passes.reshape(passes.shape + (1,) * (places.ndim - passes.ndim))
-    passes = np.broadcast_to(passes, np.broadcast_shapes(places.shape, passes.shape))
-    return passes, np.broadcast_to(places, passes.shape)
 
 
 def _varies(access: Reference) -> bool:

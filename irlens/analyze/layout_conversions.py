@@ -146,8 +146,8 @@ def _moved(source: LinearMap, destination: LinearMap, last: int) -> int | None:
                 if bit >= len(before):
                     return None
                 wanted ^= _packed(before[bit], source.shape)
-            place = _solve(held, wanted)
-            if place is None:
+            rest, place = _remainder(held, wanted)
+            if rest:
                 return None
             chosen = any(one[0] == _REGISTER for one in place)
             if kind > last and chosen:  # threads of several warps would take other registers
@@ -175,13 +175,8 @@ def _reduced(vectors: Iterable[tuple[_Bit, int]]) -> _Span:
     return span
 
 
-def _solve(span: _Span, vector: int) -> frozenset[_Bit] | None:
-    """Return the bits whose moves a vector is the sum of; ``None`` if there are none."""
-    rest, made_of = _remainder(span, vector)
-    return None if rest else made_of
-
-
 def _remainder(span: _Span, vector: int) -> tuple[int, frozenset[_Bit]]:
+    """Return what is left of a vector, 0 if it is a sum, and the bits whose moves are summed."""
     made_of: frozenset[_Bit] = frozenset()
     for other, parts in span:
         if vector ^ other < vector:

@@ -177,9 +177,8 @@ def _implied(operation: Operation) -> tuple[Type, ...]:
 
 def _banks(module: Module) -> int | None:
     """Return the banks of the target's shared memory; ``None`` where that is unknown."""
-    name = module.attributes.get("ttg.target", "").strip('"').partition(":")[2]
     try:
-        return gpus.by_arch(name).arch.shared_banks
+        return gpus.by_arch(module.target).arch.shared_banks
     except UnknownNameError:
         return None
 

@@ -24,7 +24,6 @@ from irlens.analyze.traffic.values import (
     UnknownTrafficError,
     Value,
     materialize,
-    truth,
 )
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.operations import Deed
@@ -246,9 +245,7 @@ class _Bounds:
         """Check an access."""
         if operation.index != self._index:
             return
-        places = materialize(access.pointer.offset)
-        mask = truth(access.mask)
-        mask = mask.reshape(mask.shape + (1,) * (places.ndim - mask.ndim))
+        mask, places = access.elements()
         beyond = mask & ((places < 0) | (places > self._bytes - access.element_bytes))
         self.leaves = bool(self.leaves) or bool(np.any(beyond))
 

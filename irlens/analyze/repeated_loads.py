@@ -7,18 +7,11 @@ from typing import Any, TypeAlias
 import msgspec
 import numpy as np
 
+from irlens.analyze.traffic import values
 from irlens.analyze.traffic.accesses import Reference
 from irlens.analyze.traffic.evaluated import Latest, key_of
 from irlens.analyze.traffic.evaluation import run
 from irlens.analyze.traffic.launch import Launch
-from irlens.analyze.traffic.values import (
-    Array,
-    TooLargeError,
-    UnknownTrafficError,
-    distinct,
-    materialize,
-    truth,
-)
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.global_memory import LOADS
 
@@ -69,7 +62,7 @@ def _evaluated(module: Module, launch: Launch) -> _Repeated:
         ((program, _),) = run(module, launch, range(middle, middle + 1), _Program)
         loads = [each for each in program.loads.values() if each.argument not in program.written]
         return (*_in_iterations(loads), *_in_several(loads)), _bytes(program)
-    except (UnknownTrafficError, TooLargeError):
+    except (values.UnknownTrafficError, values.TooLargeError):
         return (), 0
 
 
@@ -91,18 +84,18 @@ class _Load:
         """Bytes of an element."""
         return self.accesses[0][0].element_bytes
 
-    def corners(self) -> Array:
+    def corners(self) -> values.Array:
         """Return the address of the first element of each execution, bytes."""
         return np.concatenate([each.corners(count) for each, count in self.accesses])
 
-    def elements(self) -> Array:
+    def elements(self) -> values.Array:
         """Return the address of each element of each execution, -1 for those masked off.
 
         Raises:
             TooLargeError: They are too many.
         """
         if sum(count * prod(each.shape) for each, count in self.accesses) > _MOST_ELEMENTS:
-            raise TooLargeError
+            raise values.TooLargeError
         return np.concatenate([_elements(each, count) for each, count in self.accesses])
 
 
@@ -113,7 +106,7 @@ class _Program:
         self.loads: dict[tuple[int, str], _Load] = {}
         self.written: set[str] = set()
 
-    def __call__(self, operation: Operation, access: Reference, programs: Array) -> None:
+    def __call__(self, operation: Operation, access: Reference, programs: values.Array) -> None:
         """Take some executions of an access."""
         argument = access.pointer.argument
         if operation.name not in LOADS:
@@ -132,7 +125,7 @@ def _in_iterations(loads: list[_Load]) -> Iterator[RepeatedLoad]:
         elements = load.elements()
         if (elements != elements[0]).any():
             continue
-        read = distinct(elements[0][elements[0] >= 0]).size * load.element_bytes
+        read = values.distinct(elements[0][elements[0] >= 0]).size * load.element_bytes
         if read:
             yield RepeatedLoad((load.operation,), load.argument, read, load.executions)
 
@@ -149,7 +142,7 @@ def _in_several(loads: list[_Load]) -> Iterator[RepeatedLoad]:
         first = candidates[0].elements()
         same = [each for each in candidates if np.array_equal(each.elements(), first)]
         places = first[first >= 0]
-        if len(same) > 1 and places.size and distinct(places).size == places.size:
+        if len(same) > 1 and places.size and values.distinct(places).size == places.size:
             read = places.size * same[0].element_bytes
             operations = tuple(each.operation for each in same)
             yield RepeatedLoad(operations, same[0].argument, read, len(same))
@@ -164,9 +157,6 @@ def _bytes(program: _Program) -> int:
     )
 
 
-def _elements(access: Reference, count: int) -> Array:
-    shape = count, *access.shape
-    mask = truth(access.mask)
-    mask = mask.reshape(mask.shape + (1,) * (len(shape) - mask.ndim))
-    offsets = np.broadcast_to(materialize(access.pointer.offset), shape)
-    return np.where(mask, offsets, -1).reshape(count, -1)
+def _elements(access: Reference, count: int) -> values.Array:
+    places = np.where(*access.elements(), -1)
+    return np.broadcast_to(places, (count, *access.shape)).reshape(count, -1)

@@ -18,16 +18,7 @@ from irlens.analyze.issue_table import IssueTable
 from irlens.analyze.traffic.accesses import Reference
 from irlens.analyze.traffic.evaluation import run
 from irlens.analyze.traffic.launch import Launch
-from irlens.analyze.traffic.values import (
-    Array,
-    Mask,
-    Pointer,
-    TooLargeError,
-    UnknownTrafficError,
-    materialize,
-    taken,
-    truth,
-)
+from irlens.analyze.traffic.values import Array, TooLargeError, UnknownTrafficError
 from irlens.analyze.warp_requests import WarpAccess, count, free_bits, instructions
 from irlens.artifacts import npy
 from irlens.isa.mlir import Module, Operation
@@ -185,13 +176,8 @@ class _Visitor:
         rows = np.arange(min(programs.size, max(0, _MOST_EXECUTIONS - len(tiles))))
         if not rows.size:
             return
-        pointer, held = taken(access.pointer, rows), taken(access.mask, rows)
-        assert isinstance(pointer, Pointer)
-        assert isinstance(held, Mask)
         shape = (rows.size, *access.shape)
-        offsets = np.broadcast_to(materialize(pointer.offset), shape)
-        mask = truth(held)
-        mask = np.broadcast_to(mask.reshape(mask.shape + (1,) * (len(shape) - mask.ndim)), shape)
+        mask, offsets = (np.broadcast_to(each, shape) for each in access.elements(rows))
         for number in rows:
             if mask[number].any():
                 tiles.append(_Tile(int(programs[number]), offsets[number], mask[number]))

@@ -186,16 +186,12 @@ def too_narrow(module: Module) -> str:
     nvidia, _ = _target(module)
     if nvidia:
         return NARROW
-    return SMALL if _target_name(module) in _LEAVE_SMALL else ""
-
-
-def _target_name(module: Module) -> str:
-    return module.attributes.get("ttg.target", "").strip('"').partition(":")[2]
+    return SMALL if module.target in _LEAVE_SMALL else ""
 
 
 def _target(module: Module) -> tuple[bool, int]:
     """Return whether the target is NVIDIA's, and its compute capability times ten."""
-    name = _target_name(module)  # AMD's begins with "gfx"
+    name = module.target  # AMD's begins with "gfx"
     return name.isdecimal(), int(name) if name.isdecimal() else 0
 
 

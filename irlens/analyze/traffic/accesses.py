@@ -26,6 +26,8 @@ from irlens.analyze.traffic.values import (
     multiply,
     negate,
     negative,
+    taken,
+    taken_integer,
     truth,
     wrapped,
 )
@@ -73,6 +75,26 @@ class Reference(msgspec.Struct, frozen=True):
         for term in self.pointer.offset.terms.values():
             total = total + term.reshape(term.shape[0], -1)[:, 0]
         return np.broadcast_to(total, (executions,))
+
+    def elements(self, rows: Array | None = None) -> tuple[Array, Array]:
+        """Return which elements are accessed, and their addresses in bytes, of one shape.
+
+        A dimension in which all are equal may have the size 1.
+
+        Args:
+            rows: Of which instances; of all if ``None``.
+
+        Raises:
+            TooLargeError: They are too many.
+        """
+        offset, mask = self.pointer.offset, self.mask
+        if rows is not None:
+            chosen = taken(mask, rows)
+            offset, mask = taken_integer(offset, rows), chosen if isinstance(chosen, Mask) else mask
+        places, passes = materialize(offset), truth(mask)
+        passes = passes.reshape(passes.shape + (1,) * (places.ndim - passes.ndim))
+        passes, places = np.broadcast_arrays(passes, places)
+        return passes, places
 
 
 def is_of_one_element(operation: Operation) -> bool:

@@ -81,6 +81,11 @@ class Module(Attributed, frozen=True, kw_only=True, dict=True, gc=True):
         return {does: _in_order(lists) for does, lists in found.items()}
 
     @property
+    def target(self) -> str:
+        """The architecture of a ttgir as Triton names it: "90", "gfx942"; empty if unknown."""
+        return self.attributes.get("ttg.target", "").strip('"').partition(":")[2]
+
+    @property
     def kernel(self) -> Operation | None:
         """The kernel's function; ``None`` if there is no single one, or not all is understood."""
         functions = [each for each in self.named("tt.func") if "private" not in each.words]
