@@ -78,7 +78,7 @@ def estimate(counts: Counts, gpu: Gpu) -> TimeEstimate:
         longest = cycles / clock_of(counts, gpu) * 1e6 * counts.longest
         all_ctas = rounds * contention * counts.imbalance
         parts["latency"] = busy["latency"] = max(all_ctas, longest)
-        units = _in_turn(busy, waiting, timing.exponent) if resident == 1 else busy
+        units = _in_turn(busy, waiting, timing.exponent) if busiest == 1 else busy
         side_by_side = _norm(units, work.dispatch, resident, timing.exponent, work.of_sm)
         loads = (min(1.0, each / (_BUSY * side_by_side)) for each in (busy["dram"], parts["l2"]))
         begins = min(1.0, _FILLING / side_by_side) if side_by_side else 1.0
@@ -203,8 +203,8 @@ def _waiting(counts: Counts, timing: Timing) -> float:
 def _in_turn(busy: dict[str, float], waiting: float, exponent: float) -> dict[str, float]:
     """Merge the times of the CTAs, the L2 and memory into one, where each CTA has its own SM.
 
-    Those of a round begin together, so that all load and then all compute. As far as they wait for
-    what they load, and do not load ahead, memory idles while they compute.
+    Such CTAs begin together, so that all load and then all compute. As far as they wait for what
+    they load, and do not load ahead, memory idles while they compute.
     """
     sharper = 1 / exponent
     apart = 1 / (sharper + (1 / _IN_TURN - sharper) * waiting)
