@@ -58,8 +58,8 @@ def test_the_lost_occupancy_is_found_and_explained() -> None:
     lines = [" ".join(line.split()) for line in ran.out.splitlines()]
     assert lines[:4] == [
         "layer_norm_kernel on sm_100 Triton 3.6.0 → Triton 3.7.1",
-        "! likely 41 % more time: 65.6 µs → 92.6 µs (0.92 to 2.17 ×), bound by latency,",
-        "before by DRAM · latency 58.1 µs → 87.4 µs: blocks per SM 2 → 1",
+        "! likely 41 % more time: 65.4 µs → 92.3 µs (0.92 to 2.17 ×), bound by latency,",
+        "before by DRAM · latency 57.8 µs → 87.1 µs: blocks per SM 2 → 1",
         "1 finding changed (IRL102)",
     ]
     hint = lines.index("To regain occupancy") + 1

@@ -401,10 +401,10 @@ def test_a_comparison_says_in_words_colour_and_sign_what_it_is(
     found = verdict_on_change(comparisons.pairs[0])
     assert found.tone == tone
     assert found.phrases[0].tone == tone
-    more = {"worse": "likely 41 % more time: 65.6 µs → 92.6 µs", "better": "likely 29 % less time"}
+    more = {"worse": "likely 41 % more time: 65.4 µs → 92.3 µs", "better": "likely 29 % less time"}
     assert found.phrases[0].text.startswith(more[tone])
     assert other not in found.words
-    moved = {"worse": "58.1 µs → 87.4 µs: blocks per SM 2 → 1", "better": "blocks per SM 1 → 2"}
+    moved = {"worse": "57.8 µs → 87.1 µs: blocks per SM 2 → 1", "better": "blocks per SM 1 → 2"}
     assert found.phrases[1].text.startswith("latency ")
     assert found.phrases[1].text.endswith(moved[tone])
     ansi = render("text", "comparisons", comparisons, Options(color=True, width=120))
