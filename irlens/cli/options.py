@@ -99,18 +99,24 @@ def _axes(
     _ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]
 ) -> tuple[Axis, ...]:
     """Split each ``NAME=VALUE,...``."""
-    return tuple((name, _split(values)) for name, values in _named(texts))
+    return tuple((name, _split(values)) for name, values in named_values(texts))
 
 
 def _ranges(
     _ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]
 ) -> tuple[Axis, ...]:
     """Split each ``NAME=VALUE,...``; ranges stay as they are written."""
-    return tuple((name, tuple(filter(None, split_list(values)))) for name, values in _named(texts))
+    return tuple(
+        (name, tuple(filter(None, split_list(values)))) for name, values in named_values(texts)
+    )
 
 
-def _named(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the name and the values of each ``NAME=VALUE,...``."""
+def named_values(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the name and the values of each ``NAME=VALUE,...``.
+
+    Raises:
+        click.BadParameter: A text has no name, or two have the same.
+    """
     seen = set()
     for text in itertools.chain.from_iterable(map(_each_named, texts)):
         name, equals, values = text.partition("=")

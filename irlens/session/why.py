@@ -286,7 +286,7 @@ class _Laboratory:
         return [line for line in self._remarks if any(mark in line for mark in marks)]
 
     def _recompile(self, change: Change, *, passes: bool = False) -> Capture:
-        """Return the kernel compiled with a change, from an earlier experiment if there is one.
+        """Return the kernel compiled with a change; experiments with the same one share it.
 
         Args:
             passes: Whether its passes are needed: compiles again if that experiment has none.

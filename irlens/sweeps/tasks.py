@@ -134,7 +134,10 @@ def run_count(task: bytes) -> bytes:
 
 
 def decode_answer(answer: bytes, kind: type[T]) -> T:
-    """Return the content of an answer, of the expected kind.
+    """Decode the answer of a worker.
+
+    Args:
+        kind: The type of its content.
 
     Raises:
         IrlensError: The worker refused the task.

@@ -126,7 +126,9 @@ def test_the_same_bytes_in_every_format(kernel: Path, run: Run) -> None:
     [
         (("nothing",), "unknown kernel 'nothing'"),
         (("softmax", "--arg", "n_rows"), "'n_rows' is not NAME=VALUE"),
+        (("softmax", "--arg", "n_rows="), "'n_rows=' is not NAME=VALUE"),
         (("softmax", "--arg", "wrong=3"), "unknown argument 'wrong'"),
+        (("softmax", "--arg", "n_rows=64,wrong=3"), "unknown argument 'wrong'"),
         (("softmax", "--target", "h9000"), "unknown target 'h9000'"),
         (("softmax", "--reference", "nowhere"), "unknown function of softmax.py 'nowhere'"),
         (("softmax", "-f", "sarif"), "sarif cannot hold ledgers"),

@@ -75,7 +75,7 @@ def of_registers(symptom: Symptom) -> Iterator[Change]:
 
 
 def _slow_accesses(findings: Sequence[Finding]) -> Iterator[list[Finding]]:
-    """Yield each finding that may take registers, then all of narrow accesses together."""
+    """Yield each finding whose access may take registers, then all narrow accesses at once."""
     yield from ([each] for each in findings if each.code in _ASK_FOR_REGISTERS)
     narrow = [
         each for each in findings

@@ -181,12 +181,12 @@ def place_of(operation: Operation) -> str:
 
 
 def lines_of(operations: Iterable[Operation]) -> str:
-    """Return the lines of Python of some operations, "lines 3, 7"; empty where none is known."""
+    """Return where operations are in the Python source: "lines 3, 7"; empty if unknown."""
     return lines_at(map(user_line, operations))
 
 
 def lines_at(sources: Iterable[SourceLocation | None]) -> str:
-    """Return the same of locations."""
+    """Return the lines of some locations: "line 3", "lines 3, 7"; empty if none is known."""
     lines = sorted({at.line for at in sources if at is not None})
     return f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}" if lines else ""
 

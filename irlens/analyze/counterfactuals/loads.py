@@ -87,7 +87,7 @@ def of_load(symptom: Symptom) -> Iterator[Change]:
 
 
 def _wider(symptom: Symptom, load: Operation | None) -> Iterator[Change]:
-    """Yield what lets a thread read four bytes at a time."""
+    """Yield changes after which each thread loads at least four bytes at once."""
     module = symptom.module
     if load is not None and access_edits.is_narrow_value(load):
         text = access_edits.with_four_bytes(module, load)

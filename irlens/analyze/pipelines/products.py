@@ -66,7 +66,7 @@ class SteadyGroups(msgspec.Struct, frozen=True):
 
 
 class ProductGroups:
-    """The groups of one function."""
+    """The commit groups of one function, and what its waits retire."""
 
     def __init__(self, graph: FlowGraph, events: Mapping[int, Sequence[Event]]) -> None:
         self._graph = graph

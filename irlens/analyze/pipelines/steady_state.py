@@ -55,10 +55,13 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GroupReading(Reading, frozen=True, kw_only=True):
-    """Figures of a loop that commits groups; bytes as copies count.
+    """Figures of a loop that commits groups of copies.
 
     Attributes:
         during_compute: Groups outstanding at the first use of a group's data.
+        bytes_per_copy: Of one thread.
+        bytes_per_iteration: The sum of ``Copy.amount``, or of one thread's bytes where it is not
+            given; ``bytes_in_flight`` is counted alike.
         read_ahead: Whether the wait stands at the end of an iteration, for the next one.
         unrolled: Iterations of the source per iteration of the loop; all figures are for one of
             the source's.

@@ -66,17 +66,17 @@ def estimate(counts: Counts, gpu: Gpu) -> TimeEstimate:
         return TimeEstimate(reason="the kernel cannot launch")
     busiest = ceil(counts.ctas / sms)
     resident = min(counts.resident, busiest)
-    taken = _rounds(busiest, resident)
+    rounds = _rounds(busiest, resident)
     work = _work(counts, gpu, timing, product)
     parts, busy = dict(work.parts), dict(work.busy)
     most, waiting, queued = max(parts.values()), _waiting(counts, timing), 1.0
     for _ in range(_PASSES):
         cycles = counts.cta_cycles - counts.queued_cycles * (1 - queued)
-        rounds = taken * cycles / clock_of(counts, gpu) * 1e6
-        crowded = min(1.0, most / (_BUSY * rounds)) if rounds else 1.0
+        unhindered = rounds * cycles / clock_of(counts, gpu) * 1e6
+        crowded = min(1.0, most / (_BUSY * unhindered)) if unhindered else 1.0
         contention = 1 + timing.contention * (1 - 1 / resident) * crowded
         longest = cycles / clock_of(counts, gpu) * 1e6 * counts.longest
-        all_ctas = rounds * contention * counts.imbalance
+        all_ctas = unhindered * contention * counts.imbalance
         parts["latency"] = busy["latency"] = max(all_ctas, longest)
         units = _in_turn(busy, waiting, timing.exponent) if busiest == 1 else busy
         side_by_side = _norm(units, work.dispatch, resident, timing.exponent, work.of_sm)

@@ -333,7 +333,7 @@ class _Actor:
 
     @property
     def effects(self) -> Effects:
-        """Those of the next instruction, which ``advance`` has stopped at."""
+        """The effects of the next instruction, at which ``advance`` has stopped."""
         assert self.next is not None
         assert self.next.effects is not None
         return self.next.effects

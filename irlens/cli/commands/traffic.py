@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from irlens.cli import Exit, output
-from irlens.cli.options import complete_kernels, refuse
+from irlens.cli.options import complete_kernels, named_values, refuse
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, every_row_option, shown_rows, write, writing_options
 from irlens.model.errors import IrlensError
@@ -41,13 +41,12 @@ _ROWS = 40
 def _values(
     _ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]
 ) -> tuple[Axis, ...]:
-    """Split each ``NAME=VALUE``."""
+    """Read each ``NAME=VALUE,...``, which has one value for each name."""
     axes: list[Axis] = []
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip().isidentifier() or not value.strip():
-            raise click.BadParameter(f"'{text}' is not NAME=VALUE")
-        axes.append((name.strip(), (value.strip(),)))
+    for name, value in named_values(texts):
+        if not value.strip():
+            raise click.BadParameter(f"'{name}=' is not NAME=VALUE")
+        axes.append((name, (value.strip(),)))
     return tuple(axes)
 
 

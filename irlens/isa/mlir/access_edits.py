@@ -80,7 +80,7 @@ _INTEGERS = {
 
 
 def is_narrow_value(load: Operation) -> bool:
-    """Whether a load returns one value of fewer than four bytes."""
+    """Whether a load returns a scalar of fewer than four bytes."""
     kind = loaded_type(load)
     return not isinstance(kind, Tensor) and (kind.bits or 32) < 32 and str(kind) in _INTEGERS
 

@@ -151,7 +151,7 @@ class Operation(Attributed, frozen=True, kw_only=True, gc=False):
 
     @property
     def values(self) -> list[str]:
-        """The names of its results, one for each value: ``%7:2`` is ["%7#0", "%7#1"]."""
+        """The name of each value that it returns: ["%7#0", "%7#1"] for ``%7:2``."""
         return [
             name if count == 1 else f"{name}#{number}"
             for name, count in self.results

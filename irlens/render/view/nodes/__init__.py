@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from irlens.model.report import Report, Severity
+
+# Views name a node as ``nodes.Table``, whichever module defines it.
 from irlens.render.view.nodes.charts import *  # noqa: F403
 from irlens.render.view.nodes.drawings import *  # noqa: F403
 from irlens.render.view.nodes.drawings import Drawing
