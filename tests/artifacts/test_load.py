@@ -239,7 +239,7 @@ def _module(folder: Path, warps: str) -> Stage:
     ("damage", "reason"),
     [
         (_break_json, "kernel.json is broken: Input data was truncated"),
-        (_break_encoding, "kernel.json is broken: 'utf-8' codec can't decode"),
+        (_break_encoding, "kernel.json is broken: Invalid UTF-8 encoded string"),
         (_nest, "kernel.json is broken: "),
         (_remove_metadata, "only source, ttir, ttgir of kernel: its compilation did not finish"),
         (_break_manifest, "irlens.json is broken: Object missing required field"),
