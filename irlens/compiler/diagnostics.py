@@ -163,7 +163,7 @@ def _reason(text: str) -> str:
     line = _first_line(text)
     for refused, version in _REFUSED.items():
         if refused in line:
-            return f"{line}; an older Triton accepts it: --triton {version}"
+            return f"{line.removesuffix('.')}; an older Triton accepts it: --triton {version}"
     return line
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
+from packaging.version import Version
 
+from irlens.compiler.toolchains import triton_version
 from tests.running import inline, irlens
 
 __all__ = ["inline"]
@@ -121,6 +123,19 @@ def test_kernels_that_do_not_compile_are_reported(run: Run, folder: Path) -> Non
         r"1 kernel did not compile:\nirlens:   wrong: partly\.py:\d+:5: missing is not", err
     )
     assert "captured 1 variant" in err
+
+
+@pytest.mark.skipif(Version(triton_version()) < Version("3.9"), reason="this Triton takes any key")
+def test_a_refused_autotuner_is_named_once(run: Run, folder: Path) -> None:
+    text = (folder / "program.py").read_text()
+    text += (
+        "\n@triton.autotune([triton.Config({})], key=['missing'])\n"
+        "@triton.jit\ndef tuned(n):\n    pass\n"
+    )
+    (folder / "tuned.py").write_text(text)
+    _, _, err = run(folder, "record", "-t", "h100", "tuned.py", "32")
+    assert "irlens:   tuned: key contains names" in err
+    assert "names are: n; an older Triton accepts it: --triton 3.8.0" in err
 
 
 def test_what_a_broken_program_compiled_is_kept(run: Run, folder: Path) -> None:

@@ -364,7 +364,8 @@ def _report_failures(recording: "Recording") -> None:
     kernels = len({failure.kernel for failure in recording.failures})
     output.note(f"{plural(kernels, 'kernel')} did not compile:")
     for each in recording.failures[:_MOST_FAILURES]:
-        output.note(f"  {each.kernel}: {each.message}")
+        reason = each.message.removeprefix(f"{each.kernel}: ")
+        output.note(f"  {each.kernel}: {reason}")
     if (more := len(recording.failures) - _MOST_FAILURES) > 0:
         output.note(f"  and {plural(more, 'more failure')}")
 
