@@ -19,14 +19,9 @@ from irlens.analyze import launch_survey, work
 from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.offset_wraps import Partial, overflow_before, widened
 from irlens.analyze.traffic.accesses import Reference, data_operations, public_function
+from irlens.analyze.traffic.evaluation import Attempts
 from irlens.analyze.traffic.launch import Launch
-from irlens.analyze.traffic.loops import NotAffineError
-from irlens.analyze.traffic.values import (
-    ELEMENTS_OF_STEP,
-    Array,
-    TooLargeError,
-    UnknownTrafficError,
-)
+from irlens.analyze.traffic.values import ELEMENTS_OF_STEP, Array, UnknownTrafficError
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.global_memory import ATOMICS, STORES
 from irlens.model.limits import Cause, LimitKind
@@ -125,29 +120,19 @@ def _compared(
     Raises:
         UnknownTrafficError: They cannot be evaluated.
     """
-    stepwise: frozenset[int] = frozenset()
-    at_once = 1 << 10
-    while True:
-        found, is_cut = [], False
-        try:
-            for module in modules:
-                seen: list[tuple[int, T]] = []
-                visitor = _noting(seen, kept)
-                evaluation = Partial(module, launch, numbers, visitor, stepwise, at_once)
-                evaluation.left = max(1, launch_survey.MOST_COMPARED // _elements(module))
-                evaluation.run(public_function(module))
-                if evaluation.reason:
-                    raise UnknownTrafficError(evaluation.reason)
-                is_cut |= evaluation.is_cut
-                found.append(seen)
-        except NotAffineError as error:
-            stepwise |= {error.operation}
-        except TooLargeError:
-            if at_once == 1:
-                raise UnknownTrafficError("a tensor of addresses is too large") from None
-            at_once = max(1, at_once // 16)
-        else:
-            return found[0], found[1], is_cut
+    attempts = Attempts(at_once=1 << 10)
+
+    def evaluated(module: Module) -> tuple[list[tuple[int, T]], bool]:
+        seen: list[tuple[int, T]] = []
+        evaluation = Partial(module, launch, numbers, _noting(seen, kept), attempts)
+        evaluation.left = max(1, launch_survey.MOST_COMPARED // _elements(module))
+        evaluation.run(public_function(module))
+        if evaluation.reason:
+            raise UnknownTrafficError(evaluation.reason)
+        return seen, evaluation.is_cut
+
+    (some, one), (others, other) = attempts.until_done(lambda: tuple(map(evaluated, modules)))
+    return some, others, one or other
 
 
 def _first_differing(

@@ -14,14 +14,13 @@ import numpy as np
 from irlens.analyze import work
 from irlens.analyze.offset_wraps import Partial, narrow_results
 from irlens.analyze.traffic.accesses import Reference, public_function
+from irlens.analyze.traffic.evaluation import Attempts
 from irlens.analyze.traffic.frames import Frame
 from irlens.analyze.traffic.launch import Launch
-from irlens.analyze.traffic.loops import NotAffineError
 from irlens.analyze.traffic.values import (
     MOST_ELEMENTS,
     Array,
     Integer,
-    TooLargeError,
     UnknownTrafficError,
     Value,
     bounds,
@@ -31,8 +30,6 @@ from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.types import Scalar, Type
 
-#: Programs that are evaluated at once.
-_AT_ONCE = 1 << 15
 #: Programs at either end, and between them, that are evaluated of more.
 _AT_ENDS, _BETWEEN = 1 << 9, 64
 #: Elements of the programs that are compared element by element.
@@ -99,12 +96,11 @@ class _Bounded(Partial):
         module: Module,
         launch: Launch,
         numbers: Array,
-        stepwise: frozenset[int],
-        at_once: int,
+        how: Attempts,
         data: frozenset[int],
         widths: Mapping[int, int],
     ) -> None:
-        super().__init__(module, launch, numbers, self._visited, stepwise, at_once, data)
+        super().__init__(module, launch, numbers, self._visited, how, data)
         self._widths = widths
         self.suspects: list[Array] = []
         self.leaving: list[Array] = []
@@ -168,27 +164,23 @@ def surveyed(
     """
     narrow, wide = modules
     widths = narrow_results(each for each in narrow.operations if each.index not in data)
-    stepwise: frozenset[int] = frozenset()
+    attempts = Attempts()
     found: list[_Bounded] = []
-    at, step, left = 0, _AT_ONCE, Partial.left
-    while at < numbers.size:
-        part = numbers[at : at + step]
-        evaluation = _Bounded(wide, launch, part, stepwise, step, data, widths)
+    at, left = 0, Partial.left
+
+    def evaluated() -> tuple[_Bounded, int]:
+        part = numbers[at : at + attempts.at_once]
+        evaluation = _Bounded(wide, launch, part, attempts, data, widths)
         evaluation.left = left
-        try:
-            evaluation.run(public_function(wide))
-        except NotAffineError as error:
-            stepwise |= {error.operation}
-            continue
-        except TooLargeError:
-            if step == 1:
-                raise UnknownTrafficError("a tensor of addresses is too large") from None
-            step = max(1, min(step, part.size) // 4)
-            continue
+        evaluation.run(public_function(wide))
+        return evaluation, at + part.size
+
+    while at < numbers.size:
+        evaluation, at = attempts.until_done(evaluated)
         if evaluation.reason:
             raise UnknownTrafficError(evaluation.reason)
         found.append(evaluation)
-        at, left = at + part.size, evaluation.left
+        left = evaluation.left
     none = np.zeros(0, np.int64)
     outside = [each.outside for each in found if each.outside is not None]
     return Survey(

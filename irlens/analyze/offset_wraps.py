@@ -13,14 +13,13 @@ import numpy as np
 from irlens.analyze import work
 from irlens.analyze.address_slice import computed_from
 from irlens.analyze.traffic.accesses import Reference, public_function
-from irlens.analyze.traffic.evaluation import Evaluation, Visitor
+from irlens.analyze.traffic.evaluation import Attempts, Evaluation, Visitor
 from irlens.analyze.traffic.frames import Frame
 from irlens.analyze.traffic.launch import Launch
-from irlens.analyze.traffic.loops import Counted, NotAffineError
+from irlens.analyze.traffic.loops import Counted
 from irlens.analyze.traffic.values import (
     Array,
     Integer,
-    TooLargeError,
     UnknownTrafficError,
     Value,
     materialize,
@@ -91,7 +90,7 @@ def find_wrap(
     launch, size = Launch(arguments, grid), outside.tensor_bytes
     try:
         leaves, values = _evaluated(widened(module), launch, number, access, suspects, size)
-    except (UnknownTrafficError, TooLargeError):
+    except UnknownTrafficError:
         return None
     return None if leaves is not False else _first_wrap(module, values, suspects)
 
@@ -101,7 +100,7 @@ def overflow_before(module: Module, launch: Launch, number: int, access: Operati
     suspects = _suspects(module, access)
     try:
         _, values = _evaluated(widened(module), launch, number, access, suspects, 0)
-    except (UnknownTrafficError, TooLargeError):
+    except UnknownTrafficError:
         return None
     return _first_wrap(module, values, suspects)
 
@@ -199,11 +198,10 @@ class _Watching(Partial):
         launch: Launch,
         number: int,
         visit: Visitor,
-        stepwise: frozenset[int],
+        how: Attempts,
         watched: Mapping[int, int],
-        at_once: int,
     ) -> None:
-        super().__init__(module, launch, range(number, number + 1), visit, stepwise, at_once)
+        super().__init__(module, launch, range(number, number + 1), visit, how)
         self._watched = watched
         self.values: dict[int, int] = {}
 
@@ -262,26 +260,18 @@ def _evaluated(
     """Return whether a program's access leaves its tensor, and the values that exceed a type.
 
     Raises:
-        TooLargeError: A tensor is too large to evaluate.
-        UnknownTrafficError: The program cannot be evaluated.
+        UnknownTrafficError: The program cannot be evaluated, or a tensor is too large.
     """
-    stepwise: frozenset[int] = frozenset()
-    at_once = 1 << 17
-    while True:
+    attempts = Attempts(at_once=1 << 17)
+
+    def evaluated() -> tuple[bool | None, dict[int, int]]:
         bounds = _Bounds(access.index, tensor_bytes)
-        evaluation = _Watching(module, launch, number, bounds, stepwise, suspects, at_once)
+        evaluation = _Watching(module, launch, number, bounds, attempts, suspects)
         evaluation.left = _MOST_WATCHED
-        try:
-            evaluation.run(public_function(module))
-        except NotAffineError as error:
-            stepwise |= {error.operation}
-            continue
-        except TooLargeError:
-            if at_once == 1:
-                raise
-            at_once //= 2 if at_once < 16 else 16
-            continue
+        evaluation.run(public_function(module))
         return bounds.leaves, evaluation.values
+
+    return attempts.until_done(evaluated)
 
 
 def _factors(module: Module, operation: Operation) -> tuple[str, ...]:

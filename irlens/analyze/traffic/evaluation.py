@@ -67,8 +67,7 @@ class Evaluation:
 
     Args:
         numbers: Numbers of the programs, x fastest, ascending.
-        stepwise: Loops, by index of their operation, whose iterations are evaluated one by one.
-        at_once: Instances of a loop's body that are evaluated at once.
+        how: What is evaluated at once, and which loops one iteration after the other.
         data: Operations, by index, that are counted and not evaluated.
 
     Attributes:
@@ -85,8 +84,7 @@ class Evaluation:
         launch: Launch,
         numbers: range | Array,
         visit: Visitor,
-        stepwise: frozenset[int],
-        at_once: int,
+        how: "Attempts",
         data: frozenset[int] = frozenset(),
     ) -> None:
         self.executions: Counter[int] = Counter()
@@ -100,10 +98,9 @@ class Evaluation:
             if isinstance(numbers, range)
             else numbers
         )
-        self._at_once = at_once
+        self._at_once, self._stepwise = how.at_once, how.stepwise
         self._visit = visit
         self._data = data
-        self._stepwise = stepwise
         self._recording = True
         #: Of the arguments with given contents those that are loaded, and what first writes one.
         self._loaded_contents: set[str] = set()
@@ -479,8 +476,38 @@ def _steps(count: int) -> int:
 
 
 #: Programs that are evaluated at once: arrays of 256 kB, whose memory is used again and again.
-_AT_ONCE = 1 << 15
+AT_ONCE = 1 << 15
 _Visits = TypeVar("_Visits", bound=Visitor)
+_Found = TypeVar("_Found")
+
+
+class Attempts:
+    """Evaluations in parts, repeated where a part turns out to be too large or a loop not affine.
+
+    Attributes:
+        at_once: Programs, and instances of a loop's body, to evaluate at once.
+        stepwise: Loops to evaluate iteration by iteration.
+    """
+
+    def __init__(self, at_once: int = AT_ONCE) -> None:
+        self.at_once = at_once
+        self.stepwise: frozenset[int] = frozenset()
+
+    def until_done(self, evaluate: Callable[[], _Found]) -> _Found:
+        """Return what an evaluation returns, which reads the attributes each time it is called.
+
+        Raises:
+            UnknownTrafficError: A single instance is too large.
+        """
+        while True:
+            try:
+                return evaluate()
+            except NotAffineError as error:
+                self.stepwise |= {error.operation}
+            except TooLargeError:
+                if self.at_once == 1:
+                    raise UnknownTrafficError("a tensor of addresses is too large") from None
+                self.at_once = max(1, self.at_once // 4)
 
 
 def run(
@@ -497,25 +524,22 @@ def run(
         UnknownTrafficError: A branch or a loop's bounds are not known, or too much is to be done.
     """
     function, data = public_function(module), data_operations(module)
-    stepwise: frozenset[int] = frozenset()
-    at, step, left = programs.start, _AT_ONCE, work.STEPS
+    attempts = Attempts()
+    at, left = programs.start, work.STEPS
     launch.check_grid()
-    while at < programs.stop:
+
+    def evaluated() -> tuple[_Visits, Evaluation, int]:
+        nonlocal left
         visitor = begin()
-        part = range(at, min(at + step, programs.stop))
-        evaluation = Evaluation(module, launch, part, visitor, stepwise, step, data)
+        part = range(at, min(at + attempts.at_once, programs.stop))
+        evaluation = Evaluation(module, launch, part, visitor, attempts, data)
         try:
             with work.budget(left=left) as budget:
                 evaluation.run(function)
-        except NotAffineError as error:
-            stepwise |= {error.operation}
-            continue
-        except TooLargeError:
-            if step == 1:
-                raise UnknownTrafficError("a tensor of addresses is too large") from None
-            step = max(1, min(step, _AT_ONCE) // 4)
-            continue
         finally:
             left = budget.left
+        return visitor, evaluation, part.stop
+
+    while at < programs.stop:
+        visitor, evaluation, at = attempts.until_done(evaluated)
         yield visitor, evaluation
-        at = part.stop
