@@ -10,14 +10,15 @@ lane's number comes from a register's, which takes more shuffles than it is wort
 through scratch in shared memory.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
+from itertools import chain
 from math import prod
-from typing import TypeAlias
+from operator import xor
 
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.encoding_maps import Unmapped, linear_map
 from irlens.isa.mlir.encodings import Encoding, encoding_of
-from irlens.isa.mlir.linear_maps import LinearMap
+from irlens.isa.mlir.linear_maps import LinearMap, Span
 from irlens.isa.mlir.types import Pointer, Type
 from irlens.model.conversions import Conversion, Way
 from irlens.model.source import user_frame
@@ -27,9 +28,6 @@ _REGISTER, _LANE, _WARP, _BLOCK = range(4)
 #: Bits of a lane's number that may come from a register's before shared memory is cheaper.
 _MOST_EXCHANGED = 1
 
-_Bit: TypeAlias = tuple[int, int]
-#: Independent vectors, each with the bits whose moves it is the sum of.
-_Span: TypeAlias = list[tuple[int, frozenset[_Bit]]]
 #: Bits of an address.
 _ADDRESS = 64
 _ACROSS_CTAS = "it moves data between the CTAs of a cluster"
@@ -133,52 +131,22 @@ def _moved(source: LinearMap, destination: LinearMap, last: int) -> int | None:
     Returns:
         ``None`` if other kinds have to move.
     """
-    held = _reduced(
-        ((kind, bit), _packed(vector, source.shape))
-        for kind, bases in enumerate(source.bases[: last + 1])
-        for bit, vector in enumerate(bases)
-    )
+    held = Span()
+    for basis in chain.from_iterable(source.bases[: last + 1]):
+        held.add(basis)  # others hold the same elements again
     exchanged = 0
     for kind, (before, after) in enumerate(zip(source.bases, destination.bases, strict=True)):
         for bit, vector in enumerate(after):
-            wanted = _packed(vector, source.shape)
+            wanted = vector
             if kind > last or before == after:
                 if bit >= len(before):
                     return None
-                wanted ^= _packed(before[bit], source.shape)
-            rest, place = _remainder(held, wanted)
-            if rest:
+                wanted = tuple(map(xor, vector, before[bit]))
+            place = held.find(wanted)
+            if place is None:
                 return None
-            chosen = any(one[0] == _REGISTER for one in place)
+            chosen = place & (source.registers - 1) != 0
             if kind > last and chosen:  # threads of several warps would take other registers
                 return None
             exchanged += kind == _LANE and chosen
     return exchanged
-
-
-def _packed(vector: Sequence[int], shape: Sequence[int]) -> int:
-    """Return the coordinates of an element as the bits of one number."""
-    packed = 0
-    for step, extent in zip(vector, shape, strict=True):
-        packed = packed << extent.bit_length() | step
-    return packed
-
-
-def _reduced(vectors: Iterable[tuple[_Bit, int]]) -> _Span:
-    """Return independent vectors of some, by Gauss's elimination."""
-    span: _Span = []
-    for bit, given in vectors:
-        vector, made_of = _remainder(span, given)
-        if vector:  # others hold the same elements again
-            span.append((vector, made_of ^ {bit}))
-            span.sort(reverse=True)
-    return span
-
-
-def _remainder(span: _Span, vector: int) -> tuple[int, frozenset[_Bit]]:
-    """Return what is left of a vector, 0 if it is a sum, and the bits whose moves are summed."""
-    made_of: frozenset[_Bit] = frozenset()
-    for other, parts in span:
-        if vector ^ other < vector:
-            vector, made_of = vector ^ other, made_of ^ parts
-    return vector, made_of

@@ -21,7 +21,7 @@ import msgspec
 from msgspec.structs import astuple
 
 from irlens.analyze.request_runs import Runs, count_runs
-from irlens.isa.mlir.linear_maps import LinearMap
+from irlens.isa.mlir.linear_maps import LinearMap, Span
 
 if TYPE_CHECKING:
     import numpy as np
@@ -344,20 +344,11 @@ def free_bits(layout: LinearMap) -> tuple[frozenset[int], ...]:
 
     A basis is free if it is a combination of those before it, in this order.
     """
-    echelon: list[int] = []
-    free = []
-    for part in layout.bases:
-        bits = set[int]()
-        for bit, basis in enumerate(part):
-            rest = _flat(layout.shape, basis)
-            for known in echelon:
-                rest = min(rest, rest ^ known)
-            if rest:
-                echelon = sorted([*echelon, rest], reverse=True)
-            else:
-                bits.add(bit)
-        free.append(frozenset(bits))
-    return tuple(free)
+    span = Span()
+    return tuple(
+        frozenset(bit for bit, basis in enumerate(part) if not span.add(basis))
+        for part in layout.bases
+    )
 
 
 def _touched_sectors(access: WarpAccess, offsets: "Integers", lanes: "Booleans") -> "Integers":

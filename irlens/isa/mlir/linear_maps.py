@@ -8,7 +8,7 @@ spreads further bits along one dimension; a tensor larger than the CTA tile take
 and in one that is smaller several threads hold the same element.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from operator import xor
 
 import msgspec
@@ -18,6 +18,7 @@ from irlens.isa.mlir.encodings import Bases, Encoding
 #: Bits of register, lane, warp and block numbers together, of a thread that could exist.
 _MOST_BITS = 40
 _KINDS = ("register", "lane", "warp", "block")
+_COORDINATE_BITS = 32
 
 
 class LinearMap(msgspec.Struct, frozen=True):
@@ -70,6 +71,38 @@ class LinearMap(msgspec.Struct, frozen=True):
     def bases(self) -> tuple[Bases, Bases, Bases, Bases]:
         """The bases of registers, lanes, warps and blocks."""
         return self.register, self.lane, self.warp, self.block
+
+
+class Span:
+    """The elements that combinations of some bases lead to (Gauss's elimination)."""
+
+    def __init__(self) -> None:
+        #: Combinations with distinct highest bits, by these, each with the numbers of its bases.
+        self._pivots: dict[int, tuple[int, int]] = {}
+        self._count = 0
+
+    def add(self, basis: Sequence[int]) -> bool:
+        """Add a basis; return whether those before it do not add up to it.
+
+        One that they do add up to is part of no combination.
+        """
+        rest, combined = self._reduced(basis)
+        if rest:
+            self._pivots[rest.bit_length()] = rest, combined ^ 1 << self._count
+        self._count += 1
+        return rest != 0
+
+    def find(self, element: Sequence[int]) -> int | None:
+        """Return the bases that add up to an element, as bits; ``None`` if none do."""
+        rest, combined = self._reduced(element)
+        return None if rest else combined
+
+    def _reduced(self, element: Sequence[int]) -> tuple[int, int]:
+        rest = sum(each << _COORDINATE_BITS * n for n, each in enumerate(element))
+        combined = 0
+        while pivot := self._pivots.get(rest.bit_length()):
+            rest, combined = rest ^ pivot[0], combined ^ pivot[1]
+        return rest, combined
 
 
 def elements(bases: Iterable[tuple[int, ...]], rank: int) -> list[tuple[int, ...]]:

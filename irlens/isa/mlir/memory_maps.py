@@ -7,15 +7,15 @@ is added to the offset that such a map gives.
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 
 import msgspec
 
 from irlens.isa.mlir.encodings import Bases, Encoding, read_encoding
-from irlens.isa.mlir.linear_maps import UnmappedError, dimension_order, elements
+from irlens.isa.mlir.linear_maps import Span, UnmappedError, dimension_order, elements
 
 #: Offsets of a map that are listed at most.
 _MOST_BITS = 20
-_COORDINATE_BITS = 32
 _TENSOR_MEMORY_ROWS = 128
 
 
@@ -50,29 +50,18 @@ class MemoryMap(msgspec.Struct, frozen=True, dict=True):
         Raises:
             UnmappedError: The first CTA does not hold it.
         """
-        rest, number = _packed(element), 0
-        while rest:
-            pivot, of_pivot = self._pivots.get(rest.bit_length(), (0, 0))
-            if not pivot:
-                raise UnmappedError("another CTA holds the element")
-            rest, number = rest ^ pivot, number ^ of_pivot
+        number = self._span.find(element)
+        if number is None:
+            raise UnmappedError("another CTA holds the element")
         return self._place(number)
 
     @cached_property
-    def _pivots(self) -> dict[int, tuple[int, int]]:
-        """Elements with distinct highest bits, by these, and the number of each.
-
-        Bases that those before them add up to are left out, as the first number of an element has
-        none of them.
-        """
-        pivots: dict[int, tuple[int, int]] = {}
-        for bit, basis in enumerate(basis for each in self.bases.values() for basis in each):
-            rest, number = _packed(basis), 1 << bit
-            while (highest := rest.bit_length()) in pivots:
-                rest, number = rest ^ pivots[highest][0], number ^ pivots[highest][1]
-            if rest:
-                pivots[highest] = rest, number
-        return pivots
+    def _span(self) -> Span:
+        """What finds the first number of an element."""
+        span = Span()
+        for basis in chain.from_iterable(self.bases.values()):
+            span.add(basis)
+        return span
 
     def _place(self, number: int) -> tuple[int, ...]:
         place = []
@@ -83,10 +72,6 @@ class MemoryMap(msgspec.Struct, frozen=True, dict=True):
             offset = place[0]
             place[0] += sum(offset // interval * extra for interval, extra in self.padding)
         return tuple(place)
-
-
-def _packed(element: Sequence[int]) -> int:
-    return sum(each << _COORDINATE_BITS * n for n, each in enumerate(element))
 
 
 def memory_map(
