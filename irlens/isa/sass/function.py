@@ -11,11 +11,9 @@ from typing import ClassVar
 import msgspec
 
 from irlens.isa.dialect import Access, BlockLabel, ControlFlow, RegisterUse, StackAccess, Terminator
-from irlens.isa.sass import registers
+from irlens.isa.sass import registers, units
 from irlens.isa.sass.records import Instruction, SectionBody
 
-#: Bytes of an access to local memory, by its modifier; 4 without one.
-_BYTES = {"8": 1, "16": 2, "U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
 _ON_STACK = re.compile(r"\[R1(?:\+(?P<offset>-?0x[0-9a-f]+))?\]")
 BRANCHES = frozenset({"BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU"})
 EXITS = frozenset({"EXIT", "RET", "KILL"})
@@ -70,10 +68,9 @@ class Section(SectionBody, frozen=True, kw_only=True, dict=True):
     def stack_accesses(self) -> Iterator[StackAccess]:
         """Yield the instructions that access local memory: STL stores, LDL loads."""
         for index, each in enumerate(self.instructions):
-            if each.opcode in ("STL", "LDL"):
-                widths = [_BYTES[modifier] for modifier in each.modifiers if modifier in _BYTES]
-                width = widths[0] if widths else 4
-                yield StackAccess(index, each.opcode == "STL", "memory", width, _offset(each))
+            if each.opcode in units.LOCAL:
+                stores, width = each.opcode in units.LOCAL_STORES, units.lane_bytes(each)
+                yield StackAccess(index, stores, "memory", width, stack_offset(each))
 
 
 class Sass(msgspec.Struct, frozen=True):
@@ -87,7 +84,7 @@ class Sass(msgspec.Struct, frozen=True):
     unknown: dict[int, str]
 
 
-def _offset(access: Instruction) -> int | None:
+def stack_offset(access: Instruction) -> int | None:
     """Return the offset of an access from the stack pointer; ``None`` for any other address."""
     texts = [operand.text for operand in access.operands if operand.kind == "memory"]
     match = _ON_STACK.fullmatch(texts[0]) if texts else None

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from irlens.isa.sass import units
+from irlens.isa.sass.function import stack_offset
 from irlens.isa.sass.operands import REGISTERS, State, Step, position
-from irlens.isa.sass.records import Instruction, Register, SectionBody
+from irlens.isa.sass.records import Instruction, SectionBody
 from irlens.isa.sass.registers import STACK_POINTER
 
 _WORD = 4
-_STACK = Register("R", 1)
 
 
 class LocalWords(msgspec.Struct, frozen=True):
@@ -41,7 +41,7 @@ def find_local_words(section: SectionBody, first: range, writes: Sequence[int]) 
     words: dict[int, tuple[int, ...]] = {}
     for index, each in enumerate(section.instructions):
         if each.opcode in units.LOCAL:
-            offset = _offset(each)
+            offset = stack_offset(each)
             if offset is None or offset % _WORD:
                 return LocalWords(REGISTERS, {})
             count = -(-units.lane_bytes(each) // _WORD)
@@ -84,15 +84,3 @@ def as_step(instruction: Instruction, words: tuple[int, ...]) -> Step:
                 state[at + number] = value
 
     return run
-
-
-def _offset(instruction: Instruction) -> int | None:
-    """Return what an access adds to the stack pointer; ``None`` if it adds anything else."""
-    memory = next((each for each in instruction.operands if each.kind == "memory"), None)
-    if memory is None or memory.registers != (_STACK,):
-        return None
-    text = memory.text.removeprefix("[R1").removesuffix("]")
-    try:
-        return int(text or "0", 0)
-    except ValueError:
-        return None

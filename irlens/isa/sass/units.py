@@ -132,7 +132,7 @@ def lane_bytes(instruction: Instruction | Mnemonic) -> int:
             return int(name) // 8
         if name in ("U16", "S16", "16"):
             return 2
-        if name in ("U8", "S8"):
+        if name in ("U8", "S8", "8"):
             return 1
     return 4
 
