@@ -11,7 +11,7 @@ a comment. It marks moves to AGPRs that spill likewise. A scalar register is spi
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -30,18 +30,21 @@ _STORES = frozenset({"buffer store", "flat store", "global store", "scratch stor
 _ATOMICS = frozenset({"buffer atomic", "flat atomic", "global atomic"})
 _RETURNS = ("glc", "sc0")
 
-_LIMIT = {
-    "load": re.compile(r"vmcnt\((\d{1,3})\)"),
-    "async": re.compile(r"asynccnt\((\d{1,3})\)"),
-    "tensor": re.compile(r"tensorcnt\((\d{1,3})\)"),
+#: The names of each, up to gfx11 and from gfx12 on.
+_NAMES: dict[Counter, tuple[str, ...]] = {
+    "load": ("vmcnt", "loadcnt"),
+    "async": ("asynccnt",),
+    "tensor": ("tensorcnt",),
 }
-#: From gfx12 on each counter has its own instruction; gfx10 has one with the old name.
-_WAITS: dict[str, Counter] = {
-    "s_wait_loadcnt": "load",
-    "s_waitcnt_vmcnt": "load",
-    "s_wait_asynccnt": "async",
-    "s_wait_tensorcnt": "tensor",
-}
+#: Counters of ``s_waitcnt`` that are followed, and the instructions that wait for one alone.
+_NAMED = re.compile(r"(vmcnt|lgkmcnt)\((\d{1,3})\)")
+_OTHERS = re.compile(r"(?:expcnt|vscnt)\(\d{1,3}\)|&")
+_SINGLE = re.compile(r"s_wait_(loadcnt|dscnt|kmcnt|asynccnt|tensorcnt)|s_waitcnt_(vmcnt)")
+#: Waits for other counters, and for results of the ALUs. More may be added to the instruction set.
+_UNRELATED = re.compile(
+    r"s_wait(?:cnt_(?:vscnt|expcnt|depctr)|_(?:alu|bvhcnt|event|expcnt|samplecnt|storecnt|xcnt))"
+)
+_COMBINED = {"s_wait_loadcnt_dscnt": "loadcnt", "s_wait_storecnt_dscnt": "storecnt"}
 #: LLVM's comment on a spill, or on a clause of them.
 _FOLDED = "-byte Folded "
 #: Of a spilled register.
@@ -222,17 +225,39 @@ def limit(instruction: Instruction, counter: Counter) -> int | None:
 
     ``None`` where the instruction does not wait for it.
     """
+    found = limits(instruction) or {}
+    return next((found[name] for name in _NAMES[counter] if name in found), None)
+
+
+def limits(instruction: Instruction) -> Mapping[str, int] | None:
+    """Return the operations that may be outstanding after a wait, by counter.
+
+    Empty where the instruction waits for none of them, ``None`` where it is not understood.
+    """
     operation = instruction.operations[0]
+    if not operation.mnemonic.startswith("s_wait"):
+        return {}
     if operation.mnemonic == "s_waitcnt":
-        texts = [operand.text for operand in operation.operands]
-        matches = [match for text in texts if (match := _LIMIT[counter].fullmatch(text))]
-        return int(matches[0][1]) if matches else None
+        words = [word for operand in operation.operands for word in operand.text.split()]
+        words += operation.modifiers
+        found = {}
+        for word in words:
+            if match := _NAMED.fullmatch(word):
+                found[match[1]] = int(match[2])
+            elif not _OTHERS.fullmatch(word):
+                return None
+        return found
+    single = _SINGLE.fullmatch(operation.mnemonic)
+    combined = _COMBINED.get(operation.mnemonic)
+    if single is None and combined is None:
+        return {} if _UNRELATED.fullmatch(operation.mnemonic) else None
     value = immediate(operation)
     if value is None:
         return None
-    if operation.mnemonic == "s_wait_loadcnt_dscnt":
-        return value >> 8 & 0x3F if counter == "load" else None
-    return value if _WAITS.get(operation.mnemonic) == counter else None
+    if single is not None:
+        return {single[1] or single[2]: value}
+    # The field of 6 bits (LLVM, AMDGPUBaseInfo.cpp, getLoadcntBitMask and getDscntBitMask).
+    return {str(combined): value >> 8 & 0x3F, "dscnt": value & 0x3F}
 
 
 def immediate(operation: Operation) -> int | None:
