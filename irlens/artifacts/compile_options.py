@@ -82,7 +82,7 @@ def changed_options(
         for name, value in metadata.items()
         if name not in _ELSEWHERE
         and (
-            _plain(name, value) != _plain(name, defaults[name])
+            value != defaults[name] and _plain(name, value) != _plain(name, defaults[name])
             if name in defaults
             else changes_output(name)
         )

@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -34,6 +35,8 @@ T = TypeVar("T")
 
 #: A SHA-256 in hex, in base 32 or, in part, in base 64: what Triton calls an entry.
 _CACHE_KEY = re.compile(r"[0-9a-f]{64}|[A-Z2-7]{52}|[\w-]{43}")
+#: Reading the annotations of a record takes longer than decoding one.
+_fields = lru_cache(maxsize=1)(msgspec.structs.fields)
 
 #: The hint for a path that leads to nothing.
 RIGHT_PATH = (
@@ -268,7 +271,7 @@ def decode_metadata(
 def _metadata(everything: dict[str, object]) -> Metadata:
     """Return the fields that irlens uses; one of another type than expected is not recorded."""
     known: dict[str, object] = {}
-    for field in msgspec.structs.fields(Metadata):
+    for field in _fields(Metadata):
         try:
             known[field.name] = msgspec.convert(everything.get(field.name), field.type)
         except msgspec.ValidationError:
