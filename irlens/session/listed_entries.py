@@ -35,8 +35,8 @@ _FEW = 12
 _MAX_WORKERS = 4
 #: Captures in a row without a remembered report, after which none is looked for.
 _MOST_MISSES = 16
-#: Captures per task of a worker: few at first, for early results, and at most as many, since one
-#: run of nvdisasm lists the machine code of all of them.
+#: Captures per task of a worker: few at first, for early results, and more later, since one run of
+#: nvdisasm lists the machine code of all of them, and starts longer than it works.
 _BATCH, _MOST = 4, 32
 
 
@@ -198,6 +198,7 @@ class EntryReader:
     def __init__(self, extent: ReportExtent = "whole") -> None:
         self._extent: ReportExtent = extent
         self._pool: Executor | None = None
+        self._size = _BATCH
         self._starting = threading.Lock()
 
     def read(self, unread: Sequence[Unread], *, many: bool) -> Generator[Entry, None, None]:
@@ -217,9 +218,10 @@ class EntryReader:
         with self._starting:
             workers = max(1, min(processes.processors() - 1, _MAX_WORKERS))
             pool = self._pool = self._pool or processes.start_pool(workers)
+            batches = list(self._batches(unread, workers))
         tasks = []
         try:
-            tasks = [pool.submit(_read_batch, batch, self._extent) for batch in _batches(unread)]
+            tasks = [pool.submit(_read_batch, batch, self._extent) for batch in batches]
             for future in as_completed(tasks):
                 yield from future.result()
         except BrokenProcessPool:
@@ -229,16 +231,17 @@ class EntryReader:
             for task in tasks:
                 task.cancel()
 
+    def _batches(self, unread: Sequence[Unread], workers: int) -> Iterator[Sequence[Unread]]:
+        """Yield the captures of each task, no more than leave as many to every worker."""
+        share = -(-len(unread) // workers)
+        while unread:
+            size = min(self._size, share)
+            yield unread[:size]
+            unread, self._size = unread[size:], min(2 * self._size, _MOST)
+
 
 def _read_batch(batch: Sequence[Unread], extent: ReportExtent) -> list[Entry]:
     return list(read_entries(batch, extent))
-
-
-def _batches(unread: Sequence[Unread]) -> Iterator[Sequence[Unread]]:
-    size = _BATCH
-    while unread:
-        yield unread[:size]
-        unread, size = unread[size:], min(2 * size, _MOST)
 
 
 class Deduplication:

@@ -83,11 +83,11 @@ class Standings:
 
     def _rank(self, alike: dict[str, Entry]) -> Iterator[str]:
         """Rank the entries of a problem, and yield those whose standing has changed."""
-        standings = rank([_candidate(entry) for entry in alike.values()]).standings
-        is_whole = all(entry.is_complete for entry in alike.values())
-        for key, ranked in zip(alike, standings, strict=True):
-            # The fastest of a part need not be the fastest.
-            standing = ranked if is_whole else Standing(time_us=ranked.time_us)
+        candidates = [_candidate(entry) for entry in alike.values()]
+        standings: Sequence[Standing] = [Standing(time_us=each.time_us) for each in candidates]
+        if all(entry.is_complete for entry in alike.values()):
+            standings = rank(candidates).standings  # the fastest of a part need not be the fastest
+        for key, standing in zip(alike, standings, strict=True):
             if self._standings.get(key) != standing:
                 self._standings[key] = standing
                 yield key

@@ -33,7 +33,7 @@ from irlens.tui.widgets.prompt import Prompt
 #: Seconds for which the cursor rests on an entry before its report is loaded.
 _REST = 0.12
 #: Entries that are completed at a time; those that have come into sight meanwhile are next.
-_AT_A_TIME = 16
+_AT_A_TIME = 32
 #: Seconds after which the times of the entries are drawn again.
 _MINUTE = 60
 #: Columns from which the summary is beside the table instead of below it.
