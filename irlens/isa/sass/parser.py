@@ -2,6 +2,7 @@
 
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
 from irlens.isa.sass.function import Sass, Section
 from irlens.isa.sass.records import (
@@ -62,6 +63,14 @@ def parse(text: str) -> Sass:
     return Sass(tuple(reader.sections), reader.unknown)
 
 
+class _Frame(NamedTuple):
+    """A line of a file; without a place one of the PTX."""
+
+    place: SourceLocation | None
+    line: int
+    inlined: bool
+
+
 class _Reader:
     """Reads a disassembly line by line."""
 
@@ -81,12 +90,12 @@ class _Reader:
     def read(self, number: int, line: str) -> None:
         if self._name is not None and (match := _INSTRUCTION.match(line)):  # most are
             self._instructions.append(self._instruction(match, number))
+        elif self._name is not None and (frame := _read_frame(line)):
+            self._frame(frame)
         elif section := _SECTION.match(line):
             self._start(section["name"], number)
         elif self._name is None:
             return
-        elif frame := _FRAME.match(line):
-            self._frame(frame)
         elif label := _LABEL.match(line):
             self._labels.setdefault(label["name"], len(self._instructions))
         elif function := _FUNCTION.match(line):
@@ -117,17 +126,16 @@ class _Reader:
         self._instructions, self._labels, self._declared = [], {}, set()
         self._source, self._inlined, self._ptx_line = (), False, None
 
-    def _frame(self, match: re.Match[str]) -> None:
+    def _frame(self, frame: _Frame) -> None:
         """``File A, line 1 inlined at B, line 2`` is followed by a line for B."""
-        if match["file"].startswith(_PTX):
-            self._ptx_line = int(match["line"]) or None
+        if frame.place is None:
+            self._ptx_line = frame.line or None
             return
         if not self._inlined:
             self._chain = []
-        if int(match["line"]) > 0 and len(self._chain) < MAX_CHAIN:
-            file = re.split(r"[/\\]", match["file"])[-1]
-            self._chain.append(SourceLocation(file, int(match["line"])))
-        self._inlined = match["inlined"] is not None
+        if frame.line > 0 and len(self._chain) < MAX_CHAIN:
+            self._chain.append(frame.place)
+        self._inlined = frame.inlined
         self._source = tuple(self._chain)
 
     def _instruction(self, match: re.Match[str], number: int) -> Instruction:
@@ -154,6 +162,18 @@ class _Reader:
             locations=self._source,
             ptx_line=self._ptx_line,
         )
+
+
+@lru_cache(maxsize=1 << 12)  # many instructions come from one line
+def _read_frame(line: str) -> _Frame | None:
+    """Read a line that says where instructions come from."""
+    match = _FRAME.match(line)
+    if match is None:
+        return None
+    number, inlined = int(match["line"]), match["inlined"] is not None
+    if match["file"].startswith(_PTX):
+        return _Frame(None, number, inlined)
+    return _Frame(SourceLocation(re.split(r"[/\\]", match["file"])[-1], number), number, inlined)
 
 
 def _split(text: str) -> list[str]:
