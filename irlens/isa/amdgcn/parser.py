@@ -19,13 +19,11 @@ from irlens.isa.amdgcn.records import (
     Statement,
     Unknown,
 )
+from irlens.isa.source_frames import base_name, frame_of, outer_frames
 from irlens.model.errors import ParseError
 from irlens.model.source import SourceLocation
 
 STAGE = "amdgcn"
-
-#: A longer inlining chain is a cycle in the debug information.
-_MAX_CHAIN = 64
 
 _STRING = r'"(?:[^"\\]++|\\.)*+"'
 # A comment in /* */ stays with the code: LLVM writes a register's real number in one.
@@ -35,7 +33,6 @@ _DIRECTIVE = re.compile(r"(\.\w++)(?:[ \t]++(.*))?", re.DOTALL)
 _TYPE = re.compile(rf"({_STRING}|[^,\s]++)[ \t]*+,[ \t]*+[@%]function")
 _LOC = re.compile(r"(\d{1,9})[ \t]++(\d{1,9})(?:[ \t]++(\d{1,9}))?")
 _FILE = re.compile(rf"(\d{{1,9}})[ \t]++({_STRING})(?:[ \t]++({_STRING}))?")
-_FRAME = re.compile(r"([^:\[\]]++|[A-Za-z]:[^:\[\]]++):(\d{1,9})(?::(\d{1,9}))?")
 _INFO = re.compile(r"([\w:]*\w) ?[:=] (-?\d++)(?:\s.*)?")
 _INTEGER = re.compile(r"-?\d{1,18}")
 
@@ -86,7 +83,6 @@ class _Reader:
         self.target: str | None = None
         self._files: dict[int, str] = {}
         self._locations: tuple[SourceLocation, ...] = ()
-        self._chains: dict[str, tuple[SourceLocation, ...]] = {}
         self._operations: dict[str, tuple[Operation, ...] | None] = {}
         self._open: dict[str, tuple[int, str]] = {}
 
@@ -154,7 +150,7 @@ class _Reader:
         elif name == ".amdgcn_target":
             self.target = arguments.strip('"')
         elif name == ".file" and (file := _FILE.match(arguments)):
-            self._files[int(file[1])] = _base_name((file[3] or file[2]).strip('"'))
+            self._files[int(file[1])] = base_name((file[3] or file[2]).strip('"'))
         return Directive(text, number, number, name, arguments)
 
     def _chain(self, arguments: str, comment: str) -> tuple[SourceLocation, ...]:
@@ -162,30 +158,14 @@ class _Reader:
         match = _LOC.match(arguments)
         if match is None or not int(match[2]):
             return ()
-        innermost, _, outer = comment.partition(" @[ ")
         file = self._files.get(int(match[1]))
         if file is None:
-            frame = _frame(innermost)
+            frame = frame_of(comment.partition(" @[ ")[0])
             if frame is None:
                 return ()
             file = frame.file
         location = SourceLocation(file, int(match[2]), int(match[3] or 0))
-        if outer not in self._chains:
-            frames = map(_frame, outer.split(" @[ ")[:_MAX_CHAIN]) if outer else ()
-            self._chains[outer] = tuple(frame for frame in frames if frame and frame.line)
-        return (location, *self._chains[outer])
-
-
-def _frame(text: str) -> SourceLocation | None:
-    """Read a frame of LLVM's comment: "standard.py:170:27"."""
-    match = _FRAME.fullmatch(text.rstrip(" ]"))
-    if match is None:
-        return None
-    return SourceLocation(_base_name(match[1]), int(match[2]), int(match[3] or 0))
-
-
-def _base_name(path: str) -> str:
-    return path.replace("\\", "/").rpartition("/")[2]
+        return (location, *outer_frames(comment))
 
 
 def _functions(statements: tuple[Statement, ...]) -> list[Function]:

@@ -11,11 +11,9 @@ from typing import ClassVar
 import msgspec
 
 from irlens.isa.dialect import BlockLabel, ControlFlow, Terminator
+from irlens.isa.source_frames import MAX_CHAIN
 from irlens.model.errors import ParseError
 from irlens.model.source import SourceLocation
-
-#: Inlining and scopes nest a few levels; a longer chain is a cycle, which no compiler writes.
-_MAX_CHAIN = 64
 
 _DEFINE = re.compile(r'define\b[^@\n]*@(?:"(?P<quoted>[^"\n]*)"|(?P<name>[\w$.-]+))')
 _NAME = r'(?:"[^"\n]*"|[\w$.-]+)'
@@ -189,7 +187,7 @@ class _DebugLocations:
         if number not in self._chains:
             frames: list[SourceLocation] = []
             following: int | None = number
-            while following is not None and len(frames) < _MAX_CHAIN:
+            while following is not None and len(frames) < MAX_CHAIN:
                 fields = self._of(following)
                 line = _number(fields.get("line"))
                 file = self._file(fields.get("scope"))
@@ -201,7 +199,7 @@ class _DebugLocations:
 
     def _file(self, scope: str | None) -> str | None:
         """Return the base name of the file of a scope, or of one around it."""
-        for _ in range(_MAX_CHAIN):
+        for _ in range(MAX_CHAIN):
             number = _node(scope)
             if number is None:
                 return None

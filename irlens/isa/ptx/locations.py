@@ -4,10 +4,8 @@ import re
 
 from irlens.isa.ptx.lexer import without_comments
 from irlens.isa.ptx.records import Loc
+from irlens.isa.source_frames import MAX_CHAIN, base_name, frame_of, outer_frames
 from irlens.model.source import SourceLocation
-
-#: A longer inlining chain is a cycle in the debug information.
-MAX_CHAIN = 64
 
 Position = tuple[int, int, int]
 Chain = tuple[SourceLocation, ...]
@@ -15,12 +13,6 @@ Chain = tuple[SourceLocation, ...]
 _NUMBER = re.compile(r"[0-9]++")
 _STRING = re.compile(r'"((?:[^"\\]++|\\.)*+)"')
 _COMMENT = re.compile(r"[ \t]*//[ \t]*([^\n]*)")
-_FRAME = re.compile(r"([^:\[\]]++|[A-Za-z]:[^:\[\]]++):([0-9]{1,9}+)(?::([0-9]{1,9}+))?")
-
-
-def base_name(path: str) -> str:
-    """Return the last part of a path, with either separator."""
-    return re.split(r"[/\\]", path)[-1]
 
 
 def read_file(directive: str) -> tuple[int, str] | None:
@@ -54,7 +46,6 @@ class LocationReader:
 
     def __init__(self, files: dict[int, str]) -> None:
         self._files = files
-        self._memo: dict[tuple[str, str], Chain] = {}
         #: Directives without ``inlined_at``, with their comments: nothing before them matters.
         self._without_site: dict[tuple[str, str], tuple[Position, Chain]] = {}
         self._latest: dict[Position, Chain] = {}
@@ -85,20 +76,10 @@ class LocationReader:
                 outer = self._frame(site, "")
             chain = (*self._frame(position, comment), *outer)[:MAX_CHAIN]
         else:
-            chain = self._plain(position, comment)
+            chain = (*self._frame(position, comment), *outer_frames(comment))
             self._without_site[directive, comment] = (position, chain)
         self._latest[position] = chain
         return chain
-
-    def _plain(self, position: Position, comment: str) -> Chain:
-        innermost = self._frame(position, comment)
-        if " @[ " not in comment:
-            return innermost
-        key = ("", comment.partition(" @[ ")[2])
-        if key not in self._memo:
-            frames = key[1].split(" @[ ")[:MAX_CHAIN]
-            self._memo[key] = tuple(found for frame in frames for found in _commented(frame))
-        return (*innermost, *self._memo[key])
 
     def _frame(self, position: Position, comment: str) -> Chain:
         """One frame; none where the line is 0 (PTX for "no line") or nothing names the file."""
@@ -107,17 +88,8 @@ class LocationReader:
             return ()
         name = self._files.get(file)
         if name is None:
-            named = _commented(comment.partition(" @[ ")[0])
-            if not named or named[0].line != line:
+            named = frame_of(comment.partition(" @[ ")[0])
+            if named is None or named.line != line:
                 return ()
-            name = named[0].file
+            name = named.file
         return (SourceLocation(name, line, column),)
-
-
-def _commented(frame: str) -> Chain:
-    """A frame as LLVM writes it in a comment: "standard.py:170:27"."""
-    match = _FRAME.fullmatch(frame.strip(" ]\t\r"))
-    if match is None or not int(match.group(2)):
-        return ()
-    path, line, column = match.groups()
-    return (SourceLocation(base_name(path), int(line), int(column or 0)),)

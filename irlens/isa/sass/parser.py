@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from irlens.isa.sass.function import Sass, Section
 from irlens.isa.sass.records import (
-    MAX_CHAIN,
     Guard,
     Instruction,
     Operand,
@@ -14,6 +13,7 @@ from irlens.isa.sass.records import (
     Register,
     RegisterFile,
 )
+from irlens.isa.source_frames import MAX_CHAIN, base_name
 from irlens.model.errors import ParseError
 from irlens.model.source import SourceLocation
 
@@ -173,7 +173,7 @@ def _read_frame(line: str) -> _Frame | None:
     number, inlined = int(match["line"]), match["inlined"] is not None
     if match["file"].startswith(_PTX):
         return _Frame(None, number, inlined)
-    return _Frame(SourceLocation(re.split(r"[/\\]", match["file"])[-1], number), number, inlined)
+    return _Frame(SourceLocation(base_name(match["file"]), number), number, inlined)
 
 
 def _split(text: str) -> list[str]:

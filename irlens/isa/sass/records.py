@@ -12,9 +12,6 @@ OperandKind: TypeAlias = Literal[
     "register", "memory", "constant", "descriptor", "special", "immediate", "label", "other"
 ]
 
-#: A longer inlining chain is a cycle in the debug information.
-MAX_CHAIN = 64
-
 
 class Register(msgspec.Struct, frozen=True, gc=False):
     """A register as one operand names it.
