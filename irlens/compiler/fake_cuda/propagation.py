@@ -30,6 +30,7 @@ from irlens.compiler.fake_cuda.device import (
     overload_of,
     within,
 )
+from irlens.compiler.fake_cuda.recorded_operators import tensors_in
 from irlens.compiler.fake_cuda.values import Values
 
 _META = torch.device("meta")
@@ -85,7 +86,7 @@ class FakeOperators(TorchDispatchMode):  # type: ignore[misc]  # mypy does not f
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         keywords = kwargs or {}
-        tensors = [each for each in tree_leaves((args, keywords)) if isinstance(each, torch.Tensor)]
+        tensors = tensors_in((args, keywords))
         if not isinstance(func, OpOverload) or not all(type(each) in PLAIN for each in tensors):
             return func(*args, **keywords)
         on_gpu = any(is_fake(each) for each in tensors)

@@ -7,6 +7,8 @@ import msgspec
 import torch
 from torch.utils._pytree import tree_leaves
 
+from irlens.compiler.operations.kinds import short_name
+
 
 class Layout(msgspec.Struct, frozen=True):
     """Where a tensor lies in its memory."""
@@ -103,22 +105,17 @@ def is_input(value: object) -> bool:
 
 def reads_no_values(function: Any) -> bool:
     """Whether an operator's tensors only lend their shape and dtype, as those of ``ones_like``."""
-    name = function._schema.name.partition("::")[2]
+    name = short_name(function)
     return (name.endswith("_like") and name.removesuffix("_like") in _FILLS) or name in _NEW
-
-
-def leaves_uninitialized(function: Any) -> bool:
-    """Whether an operator creates a tensor without writing to it."""
-    return function._schema.name.partition("::")[2] in _UNINITIALIZED
 
 
 _FILLS = frozenset({"empty", "full", "ones", "rand", "randint", "randn", "zeros"})
 _NEW = frozenset({"new_empty", "new_empty_strided", "new_full", "new_ones", "new_zeros"})
-_UNINITIALIZED = frozenset(
-    {
-        "empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided",
-    }
-)  # fmt: skip
+
+
+def tensors_in(values: Any) -> list[torch.Tensor]:
+    """Return the tensors among the arguments or the results of an operator."""
+    return [each for each in tree_leaves(values) if isinstance(each, torch.Tensor)]
 
 
 def written_by(function: Any, args: Any, kwargs: dict[str, Any]) -> Iterator[torch.Tensor]:
@@ -126,4 +123,4 @@ def written_by(function: Any, args: Any, kwargs: dict[str, Any]) -> Iterator[tor
     for index, argument in enumerate(function._schema.arguments):
         if argument.alias_info is not None and argument.alias_info.is_write:
             given = args[index] if index < len(args) else kwargs.get(argument.name)
-            yield from (each for each in tree_leaves(given) if isinstance(each, torch.Tensor))
+            yield from tensors_in(given)

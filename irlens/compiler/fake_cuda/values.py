@@ -30,10 +30,10 @@ from irlens.compiler.fake_cuda.recorded_operators import (
     Operator,
     Version,
     is_input,
-    leaves_uninitialized,
     reads_no_values,
     written_by,
 )
+from irlens.compiler.operations.kinds import UNINITIALIZED, short_name
 
 #: Limits for a program: recorded operators, seconds of computing; for a read: bytes, operations.
 _MAX_RECORDED, _MAX_SECONDS, _MAX_BYTES, _MAX_FLOPS = 200_000, 60.0, 4 << 30, 400e9
@@ -186,7 +186,7 @@ class Values:
     def check_known(self, tensor: torch.Tensor, what: str) -> None:
         """Raise ``NoValueError`` if a tensor's values depend on what is unknown or assumed."""
         version = self._input(tensor).version
-        if version.maker is not None and leaves_uninitialized(version.maker.function):
+        if version.maker is not None and short_name(version.maker.function) in UNINITIALIZED:
             # A program may pass addresses of tensors to its kernels in another tensor.
             raise NoValueError(what, "which the program leaves uninitialized")
         made = () if version.memory is not None else self._ordered(version, what)

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
-from torch.utils._pytree import tree_leaves
 
 from irlens.compiler.fake_cuda.device import within
+from irlens.compiler.fake_cuda.recorded_operators import tensors_in
 from irlens.compiler.import_hooks import after_import
 from irlens.compiler.operations.log import OperationLog, RecordingMode
 from irlens.compiler.triton_compat.autotuning import pause_while_measuring
@@ -85,7 +85,7 @@ class _Watch:
                 log.graph = outer
             if not is_known and not log.is_paused:
                 is_known = True
-                tensors = [each for each in tree_leaves(result) if torch.is_tensor(each)]
+                tensors = tensors_in(result)
                 after = log.program(given, tensors, begin)
                 log.graphs[number] = msgspec.structs.replace(log.graphs[number], after=after)
             return result
@@ -138,6 +138,6 @@ def _before(model: Any) -> CompiledGraph:
         return CompiledGraph(name=name, reason=f"{type(error).__name__}: {reason}")
     finally:
         torch.set_grad_enabled(grad)
-    outputs = [each for each in tree_leaves(result) if torch.is_tensor(each)]
+    outputs = tensors_in(result)
     named = dict(zip(_placeholders(model), copies, strict=False))
     return CompiledGraph(name=name, before=log.program(named, outputs))

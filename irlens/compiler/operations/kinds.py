@@ -14,13 +14,14 @@ _FILLS = frozenset(
         "fill_", "tril_indices", "triu_indices",
     }
 )  # fmt: skip
-#: Operators that create a tensor and leave its memory as it is.
-ALLOCATIONS = frozenset(
+#: Operators that create a tensor without writing to it.
+UNINITIALIZED = frozenset(
     {
-        "empty", "empty_like", "empty_permuted", "empty_strided", "new_empty",
-        "new_empty_strided", "resize_",
+        "empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided",
     }
 )  # fmt: skip
+#: Operators that leave the memory of their result as it is.
+ALLOCATIONS = UNINITIALIZED | {"resize_"}
 #: Pointwise operators that PyTorch does not tag.
 _POINTWISE = frozenset(
     {

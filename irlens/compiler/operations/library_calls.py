@@ -1,12 +1,11 @@
 """Count what a program has libraries compute: products, convolutions, attention."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_leaves
 
 from irlens.compiler.calls.dtypes import name_of_torch
+from irlens.compiler.fake_cuda.recorded_operators import tensors_in
 from irlens.compiler.fake_cuda.values import flops_of
 from irlens.compiler.operations.kinds import ALLOCATIONS, is_library_call, short_name
 from irlens.compiler.operations.origins import user_line
@@ -36,7 +35,7 @@ class LibraryCalls:
             self._tally.others += 1
             return
         with torch._C.DisableTorchFunction():
-            given, made = list(_tensors((args, kwargs))), list(_tensors(result))
+            given, made = tensors_in((args, kwargs)), tensors_in(result)
             line = user_line(self._generated)
             name = f"{function.namespace}.{short_name(function)}"
             operations = flops_of(function, args, kwargs, result)
@@ -50,10 +49,6 @@ class LibraryCalls:
                 dtype=_rate(given[0], function) if given else "",
             )
         self._tally.library[call] += 1
-
-
-def _tensors(value: Any) -> Iterator[torch.Tensor]:
-    return (each for each in tree_leaves(value) if isinstance(each, torch.Tensor))
 
 
 def _bytes(tensor: torch.Tensor) -> int:

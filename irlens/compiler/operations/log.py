@@ -8,11 +8,10 @@ import msgspec
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from irlens.compiler.calls.dtypes import name_of_torch
 from irlens.compiler.capture_files import Launch
-from irlens.compiler.fake_cuda.recorded_operators import written_by
+from irlens.compiler.fake_cuda.recorded_operators import tensors_in, written_by
 from irlens.compiler.operations.kinds import (
     ALLOCATIONS,
     folded_axes,
@@ -100,9 +99,9 @@ class OperationLog(Pausable):
     def _record(self, function: Any, args: Any, kwargs: dict[str, Any], result: Any) -> None:
         arguments = _named(function, args, kwargs)
         changed = [each for each in written_by(function, (), arguments) if self._is_on_gpu(each)]
-        tensors = _tensors(arguments.values())
+        tensors = tensors_in(arguments)
         given = [each for each in tensors if self._is_on_gpu(each)]
-        results = [each for each in _tensors([result]) if self._is_on_gpu(each)]
+        results = [each for each in tensors_in(result) if self._is_on_gpu(each)]
         if not results and not changed:
             return  # a query of the shape
         known = {self._memory(each) for each in given}
@@ -247,10 +246,6 @@ def _named(function: Any, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of an operator by name."""
     names = [argument.name for argument in function._schema.arguments]
     return {**dict(zip(names, args, strict=False)), **kwargs}
-
-
-def _tensors(values: Iterable[Any]) -> list[torch.Tensor]:
-    return [each for each in tree_leaves(list(values)) if isinstance(each, torch.Tensor)]
 
 
 def _scattered(

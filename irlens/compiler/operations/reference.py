@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_leaves
 
 from irlens.compiler.calls.argument_values import Argument, tensor_of
 from irlens.compiler.calls.binding import bind, resolve
+from irlens.compiler.fake_cuda.recorded_operators import tensors_in
 from irlens.compiler.operations.log import OperationLog
 from irlens.compiler.reference import torch_dtype
 from irlens.compiler.request import Request
@@ -112,5 +112,4 @@ def _run(run: Any, given: Mapping[str, Any], log: OperationLog) -> RecordedProgr
         result = run(**given)
     finally:
         log.is_paused = True
-    outputs = [each for each in tree_leaves(result) if torch.is_tensor(each)]
-    return log.program(names=dict(given), outputs=outputs)
+    return log.program(names=dict(given), outputs=tensors_in(result))
