@@ -20,6 +20,7 @@ from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.encodings import encoding_of
 from irlens.isa.mlir.products import Product, products
 from irlens.isa.ptx.products import matrix_instruction as of_ptx
+from irlens.model.grouping import only
 from irlens.model.source import SourceLocation
 from irlens.model.traffic import MatrixProduct
 
@@ -77,7 +78,7 @@ class _Compiled:
         # Some passes give the products that they make the place of an operand. Those of a single
         # product are known all the same.
         missing = places - {operation.location for operation, _ in made}
-        self._moved_to = next(iter(missing)) if len(missing) == 1 else None
+        self._moved_to = only(missing)
         self._places = places
         self.per_block = _per_block(made, self._origin)
         for operation, product in made:

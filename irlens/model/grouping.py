@@ -1,4 +1,4 @@
-"""Groups of values, by what they have in common."""
+"""Groups of values, and what they have in common."""
 
 from collections.abc import Iterable
 from typing import TypeVar
@@ -13,3 +13,9 @@ def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
     for key, value in pairs:
         groups.setdefault(key, []).append(value)
     return groups
+
+
+def only(values: Iterable[V | None]) -> V | None:
+    """Return the value that all of some are; ``None`` where they differ, or there are none."""
+    different = set(values)
+    return different.pop() if len(different) == 1 else None

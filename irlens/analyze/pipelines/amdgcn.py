@@ -35,6 +35,7 @@ from irlens.isa.amdgcn import Function, Instruction
 from irlens.isa.amdgcn.memory import Counter, Counters, Transfer, is_scalar_load, transfer
 from irlens.isa.amdgcn.units import may_access_memory
 from irlens.isa.mlir import Module
+from irlens.model.grouping import only
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Pipeline, PipelineKind, blank_pipeline
 from irlens.model.source import user_frame
@@ -259,7 +260,6 @@ def _in_flight(
         ([n for n in after if n in reads] for _, after in queue.waits.values()), key=len
     )
     computing = [[n for n in flying if n in reads] for flying in queue.computing]
-    widths = {read.bytes for read in reads.values()}
     return msgspec.structs.replace(
         record,
         groups_per_iteration=_share(len(reads), copies),
@@ -267,7 +267,7 @@ def _in_flight(
         outstanding_after_wait=len(after_wait),
         groups_during_compute=max(map(len, computing), default=0),
         copies_per_iteration=_share(len(reads), copies),
-        bytes_per_copy=widths.pop() if len(widths) == 1 else None,
+        bytes_per_copy=only(read.bytes for read in reads.values()),
         bytes_per_iteration=_share(total(traffic.brought[n] for n in reads), copies),
         bytes_repeated=_share(total(traffic.repeated[n] for n in reads), copies),
         bytes_in_flight=largest(total(traffic.brought[n] for n in flying) for flying in computing),

@@ -14,6 +14,7 @@ from typing import TypeAlias
 import msgspec
 
 from irlens.isa.dialect import Instruction
+from irlens.model.grouping import only
 from irlens.model.memory import LoopLoad
 from irlens.model.source import SourceLocation, user_frame
 
@@ -109,9 +110,7 @@ def loads_of_loop(
 def _common_loads(loops: Sequence[Mapping[Place, SourceLoad]]) -> dict[Place, SourceLoad]:
     common: dict[Place, SourceLoad] = {}
     for place in dict.fromkeys(place for loop in loops for place in loop):
-        there = {loop.get(place) for loop in loops}
-        load = there.pop() if len(there) == 1 else None
-        common[place] = load if load is not None else SourceLoad(None)
+        common[place] = only(loop.get(place) for loop in loops) or SourceLoad(None)
     return common
 
 

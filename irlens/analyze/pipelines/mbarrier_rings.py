@@ -17,6 +17,7 @@ from irlens.analyze.pipelines.mbarrier_trace import Issues, Touch, Tracer
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
 from irlens.analyze.pipelines.steady_state import InFlight, Reading, Unreadable
 from irlens.isa.ptx.copies import awaited_barrier, expected_bytes, expects_bytes
+from irlens.model.grouping import only
 from irlens.model.report import Pipeline
 from irlens.model.source import user_frame
 from irlens.model.text import plural
@@ -263,8 +264,7 @@ class Ring:
                 rings.setdefault(touch.at, set()).add(touch.address)
         if any(None in ring for ring in rings.values()):
             return None
-        sizes = {len(ring) for ring in rings.values()}
-        return sizes.pop() if len(sizes) == 1 else None
+        return only(map(len, rings.values()))
 
     def _replay(
         self, iteration: int, touches: list[Touch], phases: dict[int, _Phase]

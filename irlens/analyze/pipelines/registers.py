@@ -25,6 +25,7 @@ from irlens.analyze.solver import reach, solve
 from irlens.isa.ptx import Instruction, effects
 from irlens.isa.ptx.copies import is_bulk_load, is_cp_async
 from irlens.isa.ptx.registers import access
+from irlens.model.grouping import only
 from irlens.model.report import Pipeline
 
 MAYBE_UNROLLED = (
@@ -100,13 +101,12 @@ def _describe(
     known = traffic.times is None
     if not known:
         notes.append(MAYBE_UNROLLED)
-    widths_ahead = {widths[load] for load in ahead}
     return msgspec.structs.replace(
         record,
         achieved_stages=prefetch + 1,
         prefetch_iterations=prefetch,
         copies_per_iteration=len(ahead),
-        bytes_per_copy=widths_ahead.pop() if len(widths_ahead) == 1 else None,
+        bytes_per_copy=only(widths[load] for load in ahead),
         bytes_per_iteration=total(traffic.brought[n] for n in ahead) if known else None,
         bytes_repeated=total(traffic.repeated[n] for n in ahead) if known else None,
         verdict=verdict,

@@ -17,6 +17,7 @@ from irlens.analyze.solver import reach
 from irlens.isa.events import UNBOUNDED, Commit, Copy, Wait
 from irlens.isa.ptx import Instruction, effects
 from irlens.isa.ptx.registers import access
+from irlens.model.grouping import only
 from irlens.model.report import Pipeline
 
 
@@ -174,7 +175,7 @@ def _reading(
             prefetch += 1
             state = _state_at(steady, use.at)
             computing, committed = state.outstanding.exact, state.committed.exact
-    widths = {o.event.bytes for o in steady.observations if isinstance(o.event, Copy)}
+    copies = (o.event for o in steady.observations if isinstance(o.event, Copy))
     return GroupReading(
         prefetch=prefetch,
         groups_before_loop=steady.entry.outstanding.exact,
@@ -184,7 +185,7 @@ def _reading(
         during_compute=computing,
         read_ahead=use is not None and use.ahead,
         copies_per_iteration=_share(steady.at_latch.copies.high, unrolled),
-        bytes_per_copy=widths.pop() if len(widths) == 1 else None,
+        bytes_per_copy=only(copy.bytes for copy in copies),
         bytes_per_iteration=_share(steady.at_latch.bytes.high, unrolled),
         bytes_in_flight=_bytes_in_flight(_running_totals(sizes), computing, committed),
         unrolled=unrolled,

@@ -16,6 +16,7 @@ from irlens.analyze.solver import reach
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.ptx import Function, Immediate, Instruction, Register, Symbol, effects
 from irlens.isa.ptx.evaluation import Evaluator, Values
+from irlens.model.grouping import only
 from irlens.model.resources import WarpGroup
 
 #: Threads of a warp, on every GPU of NVIDIA's.
@@ -79,7 +80,7 @@ def find(function: Function, cfg: Cfg, ttgir: Module | None) -> Specialization |
         WarpGroup(
             name=f"partition{number - 1}" if number else "default",
             num_warps=warps,
-            registers=_common(map(dispatch.registers, starts[number], parts[number])),
+            registers=only(map(dispatch.registers, starts[number], parts[number])),
         )
         for number, warps in enumerate((own, *partitions))
     )
@@ -116,12 +117,6 @@ def _starts(
         starts.append([entry for entry in found if entry is not None])
     entries = {entry for group in starts for entry in group}
     return [[0], *starts] if len(entries) == len(partitions) * places else None
-
-
-def _common(counts: Iterable[int | None]) -> int | None:
-    """Return the number that all counts are equal to, ``None`` if they differ."""
-    different = set(counts)
-    return different.pop() if len(different) == 1 else None
 
 
 def _union(parts: Iterable[Iterable[int]]) -> list[int]:

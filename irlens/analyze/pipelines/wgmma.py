@@ -32,6 +32,7 @@ from irlens.isa.ptx import Function
 from irlens.isa.ptx.copies import is_wgmma, is_wgmma_commit, wgmma_events
 from irlens.isa.sass import warpgroup
 from irlens.model.capture import Stage
+from irlens.model.grouping import only
 from irlens.model.report import Pipeline
 
 PILE_UP = "the loop waits for fewer matrix products than it issues"
@@ -100,9 +101,9 @@ def _read_groups(
         prefetch=prefetch,
         groups_before_loop=_before_loop(kernel, product, groups, steady),
         groups_per_iteration=most,
-        outstanding_at_wait=_only({each.before for each in waits}),
-        outstanding_after_wait=_only({each.after for each in waits}),
-        outstanding_at_end=_only({_count(queue, own) for queue in steady.at_latch}),
+        outstanding_at_wait=only(each.before for each in waits),
+        outstanding_after_wait=only(each.after for each in waits),
+        outstanding_at_end=only(_count(queue, own) for queue in steady.at_latch),
         notes=() if fewest == most else (UNDER_BRANCH,),
     )
 
@@ -121,16 +122,11 @@ def _before_loop(
     work.spend(len(kernel.loops.instructions))
     alike = {i.start for i in kernel.loops.instructions if is_wgmma(i) and product.owns(i)}
     own = {commit for commit, copies in groups.closed.items() if not alike.isdisjoint(copies)}
-    return _only({_count(queue, own) for queue in steady.entry})
+    return only(_count(queue, own) for queue in steady.entry)
 
 
 def _count(queue: Queue, commits: Collection[int]) -> int:
     return sum(commit in commits for commit, _ in queue)
-
-
-def _only(numbers: Collection[int]) -> int | None:
-    """Return the number, where only one is possible."""
-    return next(iter(numbers)) if len(numbers) == 1 else None
 
 
 def find_serialized(function: Function, cubin: Stage | None, kernel: str) -> bool | None:

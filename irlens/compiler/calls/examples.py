@@ -19,6 +19,7 @@ from irlens.compiler.calls.extents import Extents
 from irlens.compiler.calls.pointers import Addresses, Pointer, called_name, index_of, names_in
 from irlens.compiler.calls.program_ids import ProgramIds
 from irlens.compiler.calls.strides import is_stride, strides_of, tensor_of_stride
+from irlens.model.grouping import only
 
 _DESCRIPTOR_CALLS = re.compile(r"load|store|gather|scatter|atomic_\w+")
 _POINTER_NAME = re.compile(r"ptr|pointer", re.IGNORECASE)
@@ -461,7 +462,7 @@ def _extent(index: ast.expr, uses: Uses, constexprs: Sequence[str], depth: int =
     if not found and depth:
         values = (uses.assigned[name] for name in names if name in uses.assigned)
         found = {e for v in values if (e := _extent(v, uses, constexprs, depth - 1)) is not None}
-    return next(iter(found)) if len(found) == 1 else None
+    return only(found)
 
 
 def _square_extents(tree: ast.AST, uses: Uses, constexprs: Sequence[str]) -> set[str]:

@@ -18,7 +18,7 @@ from irlens.model.comparison import (
     Weight,
 )
 from irlens.model.config import Vendor
-from irlens.model.grouping import grouped
+from irlens.model.grouping import grouped, only
 from irlens.model.text import microseconds, percent, plural
 from irlens.render.view.nodes import SIGNS, Fact, Run, Text, Tone, phrases, text
 
@@ -122,8 +122,7 @@ def figure_title(path: str, sides: Sequence[Side] = (), scope: Scope = "report")
 
 
 def _vendor(sides: Sequence[Side]) -> Vendor | None:
-    vendors = {side.target.vendor if side.target else None for side in sides}
-    return next(iter(vendors)) if len(vendors) == 1 else None
+    return only(side.target.vendor if side.target else None for side in sides)
 
 
 def changes(comparison: Comparison) -> list[Change]:

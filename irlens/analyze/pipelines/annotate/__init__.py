@@ -18,6 +18,7 @@ from irlens.analyze.pipelines.ptx_loops import FunctionLoops
 from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.isa.ptx import Instruction as PtxInstruction
 from irlens.isa.ptx.copies import uses_barrier
+from irlens.model.grouping import only
 from irlens.model.listing import PipelineAnnotation, PipelineRole
 from irlens.model.report import Pipeline, PipelineKind
 from irlens.model.source import SourceLocation, user_frame
@@ -310,7 +311,7 @@ def _spread_to_partners(
             if own[other] is None and not reached[key] <= reached[other]:
                 reached[other] |= reached[key]
                 pending.append(other)
-    return {key: next(iter(each)) if len(each) == 1 else None for key, each in reached.items()}
+    return {key: only(each) for key, each in reached.items()}
 
 
 def _spread_by_origin(

@@ -15,6 +15,7 @@ from irlens.isa.events import Event
 from irlens.isa.mlir import Module, Operation, copies
 from irlens.isa.mlir.types import Scalar
 from irlens.isa.mlir.values import Value
+from irlens.model.grouping import only
 from irlens.model.listing import PipelineAnnotation, PipelineRole
 from irlens.model.report import Pipeline, PipelineKind
 
@@ -142,8 +143,7 @@ class _Barriers:
     def _ring(self, operation: Operation) -> int | None:
         """Return the ring of barriers that an operation works on; ``None`` if not certain."""
         barrier = self._barrier(operation)
-        rings = self._rings(barrier) if barrier is not None else set()
-        return next(iter(rings)) if len(rings) == 1 else None
+        return only(self._rings(barrier)) if barrier is not None else None
 
     def _rings(self, value: Value) -> set[int]:
         """Return the allocations of barriers that a value may point into, by operation index."""
