@@ -16,7 +16,7 @@ from irlens.model.program import ProgramAccess
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_Chunks = list[tuple[Reference, int]]
+Chunks = list[tuple[Reference, int]]
 
 
 def program_accesses(
@@ -35,7 +35,7 @@ def program_accesses(
     number = program[0] + grid[0] * (program[1] + grid[1] * program[2])
     launch = Launch(arguments, grid, contents or {})
     try:
-        ((visitor, evaluation),) = run(module, launch, range(number, number + 1), _Visitor)
+        ((visitor, evaluation),) = run(module, launch, range(number, number + 1), Executions)
         accesses = [
             _access(module.operations[index], argument, chunks, launch.shape(argument))
             for (index, argument), chunks in sorted(visitor.chunks.items())
@@ -45,11 +45,15 @@ def program_accesses(
     return accesses, evaluation.reason
 
 
-class _Visitor:
-    """Collects the executions of each access, by operation and argument."""
+class Executions:
+    """Collects the executions of each access, by operation and argument.
+
+    Attributes:
+        chunks: Accesses, each with how many follow one another.
+    """
 
     def __init__(self) -> None:
-        self.chunks: dict[tuple[int, str], _Chunks] = {}
+        self.chunks: dict[tuple[int, str], Chunks] = {}
 
     def __call__(self, operation: Operation, access: Reference, programs: Array) -> None:
         """Take some executions of an access."""
@@ -57,8 +61,13 @@ class _Visitor:
         self.chunks.setdefault(key, []).append((access, programs.size))
 
 
+def corners_of(chunks: Chunks) -> Array:
+    """Return the address of the first element of each execution, bytes."""
+    return np.concatenate([each.corners(count) for each, count in chunks])
+
+
 def _access(
-    operation: Operation, argument: str, chunks: _Chunks, tensor: tuple[int, ...] | None
+    operation: Operation, argument: str, chunks: Chunks, tensor: tuple[int, ...] | None
 ) -> ProgramAccess:
     access = chunks[0][0]
     if tensor is not None and prod(tensor) >= 1 << 63:
@@ -67,8 +76,7 @@ def _access(
     mask = truth(access.mask)
     mask = mask.reshape(mask.shape + (1,) * (len(access.shape) + 1 - mask.ndim))
     active = places[_broadcast(mask[0], access.shape)]
-    corners = np.concatenate([each.corners(count) for each, count in chunks])
-    corners = corners // access.element_bytes
+    corners = corners_of(chunks) // access.element_bytes
     return ProgramAccess(
         line=operation.span.line,
         source=operation.location[0] if operation.location else None,

@@ -7,12 +7,13 @@ from typing import Any, TypeAlias
 import msgspec
 import numpy as np
 
+from irlens.analyze.program_accesses import Chunks, Executions, corners_of
 from irlens.analyze.traffic import values
 from irlens.analyze.traffic.accesses import Reference
 from irlens.analyze.traffic.evaluated import Latest, key_of
 from irlens.analyze.traffic.evaluation import run
 from irlens.analyze.traffic.launch import Launch
-from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir import Module
 from irlens.isa.mlir.global_memory import LOADS
 
 #: Elements whose addresses are compared one by one.
@@ -59,34 +60,35 @@ def _evaluated(module: Module, launch: Launch) -> _Repeated:
     """Return the same of a launch."""
     middle = prod(launch.grid) // 2
     try:
-        ((program, _),) = run(module, launch, range(middle, middle + 1), _Program)
-        loads = [each for each in program.loads.values() if each.argument not in program.written]
-        return (*_in_iterations(loads), *_in_several(loads)), _bytes(program)
+        ((program, _),) = run(module, launch, range(middle, middle + 1), Executions)
+        every, written = [], set[str]()
+        for (index, argument), chunks in program.chunks.items():
+            if module.operations[index].name in LOADS:
+                every.append(_Load(index, argument, chunks))
+            else:
+                written.add(argument)
+        loads = [each for each in every if each.argument not in written]
+        return (*_in_iterations(loads), *_in_several(loads)), _bytes(every)
     except (values.UnknownTrafficError, values.TooLargeError):
         return (), 0
 
 
-class _Load:
+class _Load(msgspec.Struct, frozen=True):
     """The executions of one load by one program."""
 
-    def __init__(self, operation: int, argument: str) -> None:
-        self.operation = operation
-        self.argument = argument
-        self.accesses: list[tuple[Reference, int]] = []
+    operation: int
+    argument: str
+    chunks: Chunks
 
     @property
     def executions(self) -> int:
         """How often it is executed."""
-        return sum(count for _, count in self.accesses)
+        return sum(count for _, count in self.chunks)
 
     @property
     def element_bytes(self) -> int:
         """Bytes of an element."""
-        return self.accesses[0][0].element_bytes
-
-    def corners(self) -> values.Array:
-        """Return the address of the first element of each execution, bytes."""
-        return np.concatenate([each.corners(count) for each, count in self.accesses])
+        return self.chunks[0][0].element_bytes
 
     def elements(self) -> values.Array:
         """Return the address of each element of each execution, -1 for those masked off.
@@ -94,32 +96,15 @@ class _Load:
         Raises:
             TooLargeError: They are too many.
         """
-        if sum(count * prod(each.shape) for each, count in self.accesses) > _MOST_ELEMENTS:
+        if sum(count * prod(each.shape) for each, count in self.chunks) > _MOST_ELEMENTS:
             raise values.TooLargeError
-        return np.concatenate([_elements(each, count) for each, count in self.accesses])
-
-
-class _Program:
-    """The loads of one program, and the arguments that it writes."""
-
-    def __init__(self) -> None:
-        self.loads: dict[tuple[int, str], _Load] = {}
-        self.written: set[str] = set()
-
-    def __call__(self, operation: Operation, access: Reference, programs: values.Array) -> None:
-        """Take some executions of an access."""
-        argument = access.pointer.argument
-        if operation.name not in LOADS:
-            self.written.add(argument)
-            return
-        load = self.loads.setdefault((operation.index, argument), _Load(operation.index, argument))
-        load.accesses.append((access, programs.size))
+        return np.concatenate([_elements(each, count) for each, count in self.chunks])
 
 
 def _in_iterations(loads: list[_Load]) -> Iterator[RepeatedLoad]:
     """Yield the loads that read the same elements every time."""
     for load in loads:
-        corners = load.corners()
+        corners = corners_of(load.chunks)
         if corners.size < 2 or (corners != corners[0]).any():
             continue
         elements = load.elements()
@@ -134,7 +119,7 @@ def _in_several(loads: list[_Load]) -> Iterator[RepeatedLoad]:
     """Yield the loads that read the same elements as others, and each of them once."""
     alike: dict[tuple[str, int, bytes], list[_Load]] = {}
     for load in loads:
-        key = load.argument, load.element_bytes, load.corners().tobytes()
+        key = load.argument, load.element_bytes, corners_of(load.chunks).tobytes()
         alike.setdefault(key, []).append(load)
     for candidates in alike.values():
         if len(candidates) < 2:
@@ -148,12 +133,12 @@ def _in_several(loads: list[_Load]) -> Iterator[RepeatedLoad]:
             yield RepeatedLoad(operations, same[0].argument, read, len(same))
 
 
-def _bytes(program: _Program) -> int:
-    """Return the bytes that a program loads, those of masked lanes included."""
+def _bytes(loads: list[_Load]) -> int:
+    """Return the bytes that a program's loads read, those of masked lanes included."""
     return sum(
         count * prod(each.shape) * each.element_bytes
-        for load in program.loads.values()
-        for each, count in load.accesses
+        for load in loads
+        for each, count in load.chunks
     )
 
 
