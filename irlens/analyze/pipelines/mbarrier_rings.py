@@ -140,8 +140,8 @@ class Ring:
             return Unreadable(REPEATS)
         traced = list(self._tracer.iterations(loop, _ITERATIONS))
         every = [touch for touches in traced for touch in touches]
-        issued = {touch.address for touch in every if not self._waits(touch)}
-        awaited = {touch.address for touch in every if self._waits(touch)}
+        issued = {touch.address for touch in every if not self.waits(touch)}
+        awaited = {touch.address for touch in every if self.waits(touch)}
         if not awaited or (None not in issued | awaited and not issued & awaited):
             return self._awaited_outside(loop, traced, issued)
         unknown = next((touch for touch in every if touch.address is None), None)
@@ -174,7 +174,7 @@ class Ring:
         tile ends. Empty where each iteration may pass by all its waits.
         """
         passed = self._tracer.optional(loop)
-        if all(touch.at in passed for touch in touches if self._waits(touch)):
+        if all(touch.at in passed for touch in touches if self.waits(touch)):
             return frozenset()
         certain = {touch.address for touch in touches if touch.at not in passed}
         return frozenset(touch.at for touch in touches if touch.address not in certain)
@@ -199,7 +199,7 @@ class Ring:
         """The waits of the function, as indices, by the barrier that each waits for."""
         waits: dict[int, list[int]] = {}
         for touch in chain.from_iterable(self._tracer.touches.values()):
-            if touch.address is not None and self._waits(touch):
+            if touch.address is not None and self.waits(touch):
                 waits.setdefault(touch.address, []).append(touch.at)
         return waits
 
@@ -222,7 +222,8 @@ class Ring:
             everywhere[self._instructions[index].start] = latest
         return everywhere
 
-    def _waits(self, touch: Touch) -> bool:
+    def waits(self, touch: Touch) -> bool:
+        """Whether an instruction waits for the barrier that it touches."""
         return awaited_barrier(self._instructions[touch.at]) is not None
 
     def _known_ring(
@@ -234,7 +235,7 @@ class Ring:
         depends on the number of tiles. What goes around the first one is still bounded by it.
         """
         every = [touch for touches in traced for touch in touches]
-        issuing = {touch.at for touch in every if not self._waits(touch)}
+        issuing = {touch.at for touch in every if not self.waits(touch)}
         issuing -= {touch.at for touch in every if touch.address is None}
         known = [[touch for touch in touches if touch.at in issuing] for touches in traced]
         issued = {touch.address for touches in known for touch in touches}
@@ -258,13 +259,16 @@ class Ring:
 
     def _ring_size(self, touches: list[Touch]) -> int | None:
         """Return the number of barriers that work goes around; ``None`` if unknown."""
+        rings = self.signalled(touches).values()
+        return None if any(None in ring for ring in rings) else only(map(len, rings))
+
+    def signalled(self, touches: Iterable[Touch]) -> dict[int, set[int | None]]:
+        """Return the barriers that each instruction that issues work signals, by its index."""
         rings: dict[int, set[int | None]] = {}
         for touch in touches:
-            if not self._waits(touch):
+            if not self.waits(touch):
                 rings.setdefault(touch.at, set()).add(touch.address)
-        if any(None in ring for ring in rings.values()):
-            return None
-        return only(map(len, rings.values()))
+        return rings
 
     def _replay(
         self, iteration: int, touches: list[Touch], phases: dict[int, _Phase]
@@ -278,7 +282,7 @@ class Ring:
             address = touch.address
             if address is None:
                 continue
-            if not self._waits(touch):
+            if not self.waits(touch):
                 if address not in phases:
                     phases[address] = _Phase(iteration, 0)
                     begun.append(phases[address])
@@ -305,7 +309,7 @@ class Ring:
         """
         rings: dict[int, set[int]] = {}
         for touch in touches:
-            if self._waits(touch) and touch.address is not None:
+            if self.waits(touch) and touch.address is not None:
                 rings.setdefault(touch.at, set()).add(touch.address)
         spans = sorted((min(ring), max(ring)) for ring in rings.values())
         return all(low < high for low, high in spans) and all(

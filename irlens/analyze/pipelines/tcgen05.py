@@ -29,7 +29,7 @@ from irlens.analyze.pipelines.mbarrier_trace import Touch
 from irlens.analyze.pipelines.steady_state import Unreadable
 from irlens.analyze.pipelines.verdicts import IRREDUCIBLE, PtxKernel
 from irlens.isa.ptx import Instruction
-from irlens.isa.ptx.copies import awaited_barrier, is_tcgen05_mma, tcgen05_barrier
+from irlens.isa.ptx.copies import is_tcgen05_mma, tcgen05_barrier
 from irlens.model.report import Pipeline
 
 CHANGES = "how many iterations later the product is waited for changes from iteration to iteration"
@@ -121,14 +121,9 @@ class _Reader:
     def _rings(self) -> tuple[dict[int, set[int | None]], set[int | None]]:
         """The barriers that each instruction of the loop signals, and those that it waits for."""
         assert isinstance(self._trace, Trace)
-        rings: dict[int, set[int | None]] = {}
-        awaited: set[int | None] = set()
-        for touch in (touch for touches in self._trace.iterations for touch in touches):
-            if self._waits(touch):
-                awaited.add(touch.address)
-            else:
-                rings.setdefault(touch.at, set()).add(touch.address)
-        return rings, awaited
+        touches = [touch for touches in self._trace.iterations for touch in touches]
+        awaited = {touch.address for touch in touches if self._ring.waits(touch)}
+        return self._ring.signalled(touches), awaited
 
     def read(self, product: Product) -> ProductReading | AwaitedOutside | Unreadable:
         """Read one product."""
@@ -181,7 +176,7 @@ class _Reader:
 
     def _replay(self, trace: Trace) -> tuple[list[_Ended], list[list[Touch]]]:
         """Return the phases that the loop's waits end, and those under way on entry."""
-        awaited = {t.address for ts in trace.iterations for t in ts if self._waits(t)}
+        _, awaited = self._rings
         position = {index: number for number, index in enumerate(trace.order)}
         phases: dict[int | None, list[tuple[int, Touch]]] = {}
         ended = []
@@ -190,7 +185,7 @@ class _Reader:
             for touch in touches:
                 if touch.address not in awaited:
                     continue
-                if not self._waits(touch):
+                if not self._ring.waits(touch):
                     phases.setdefault(touch.address, []).append((iteration, touch))
                 elif (phase := phases.pop(touch.address, None)) is not None and iteration >= 0:
                     commits = tuple((n, position[t.at]) for n, t in phase if n >= 0)
@@ -208,9 +203,6 @@ class _Reader:
     def _committed(self, index: int) -> Instruction | None:
         """Return the product instruction in front of a commit, in the order of the text."""
         return next(filter(is_tcgen05_mma, self._instructions[index::-1]), None)
-
-    def _waits(self, touch: Touch) -> bool:
-        return awaited_barrier(self._instructions[touch.at]) is not None
 
     def _awaited_elsewhere(self, trace: Trace, groups: Sequence[_Group]) -> AwaitedOutside | None:
         """Return what bounds a product that other loops or warps wait for.
