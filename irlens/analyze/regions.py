@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from irlens.model.operations import Region
+from irlens.model.unknown import total
 
 #: Runs of neighbouring bytes that are compared one by one; 32 MB for their beginnings.
 _MOST_RUNS = 1 << 22
@@ -39,16 +40,6 @@ def distinct_bytes(regions: Iterable[Region]) -> int | None:
         if 0 not in region.shape:
             memories.setdefault(region.memory, []).append(region)
     return total(_in_memory(each) for each in memories.values())
-
-
-def total(sizes: Iterable[int | None]) -> int | None:
-    """Return a sum; ``None`` if a part is unknown."""
-    known = 0
-    for size in sizes:
-        if size is None:
-            return None
-        known += size
-    return known
 
 
 def _in_memory(regions: Sequence[Region]) -> int | None:

@@ -20,6 +20,7 @@ from irlens.analyze.solver import solve
 from irlens.isa.sass import Instruction, Section, control_flow
 from irlens.isa.sass.records import INSTRUCTION_BYTES
 from irlens.isa.sass.registers import is_certain
+from irlens.model.unknown import all_known, total
 
 #: More than ptxas emits; the work grows with their number times the number of blocks.
 _MOST_SITES = 2048
@@ -92,7 +93,7 @@ class SassCfg(Cfg, frozen=True, kw_only=True):
                 return around.get(entry, 0)
             around[entry] = None
             sites = [
-                _sum(depth_of(caller), forest.depth(call.block))
+                total((depth_of(caller), forest.depth(call.block)))
                 for call in self.calls
                 if call.entry == entry and not call.far_branch
                 for caller, blocks in inside.items()
@@ -103,20 +104,16 @@ class SassCfg(Cfg, frozen=True, kw_only=True):
 
         return [
             _deepest(
-                [_sum(depth_of(each), forest.depth(n)) for each in inside if n in inside[each]]
+                [total((depth_of(each), forest.depth(n))) for each in inside if n in inside[each]]
             )
             for n in range(len(self.blocks))
         ]
 
 
-def _sum(around: int | None, depth: int) -> int | None:
-    return None if around is None else around + depth
-
-
 def _deepest(depths: list[int | None]) -> int | None:
     """Return the most of some depths; ``None`` if one is unknown, or there are none."""
-    known = [each for each in depths if each is not None]
-    return max(known) if known and len(known) == len(depths) else None
+    known = all_known(depths)
+    return max(known) if known else None
 
 
 def build(section: Section) -> SassCfg:

@@ -16,6 +16,7 @@ from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.encodings import allocated_bytes
 from irlens.isa.mlir.operations import Deed
 from irlens.model.memory import BufferPurpose, ScratchUse, SharedBuffer, SharedMemory
+from irlens.model.unknown import total
 
 # Operations for which getScratchValueSize (lib/Analysis/Allocation.cpp) may reserve memory.
 _SCRATCH: tuple[Deed, ...] = (
@@ -41,8 +42,8 @@ def explain(module: Module, total_bytes: int | None) -> SharedMemory:
         index: allocated_bytes(module, module.operations[index].result_type)
         for index in buffers.ranges
     }
-    known = [size for size in sizes.values() if size is not None]
-    complete = len(known) == len(sizes)
+    buffers_bytes = total(sizes.values())
+    complete = buffers_bytes is not None
     peak, peak_at = _peak(buffers, sizes) if complete else (None, None)
     remainder = total_bytes - peak if total_bytes is not None and peak is not None else None
     reason = _reason(total_bytes, remainder) if complete else UNKNOWN_SIZE
@@ -53,7 +54,7 @@ def explain(module: Module, total_bytes: int | None) -> SharedMemory:
         buffers=tuple(
             _buffer(module, buffers, index, size, peak_at) for index, size in sizes.items()
         ),
-        buffers_bytes=sum(known) if complete else None,
+        buffers_bytes=buffers_bytes,
         peak_bytes=peak,
         peak_line=None if peak_at is None else module.operations[peak_at].span.line,
         remainder_bytes=remainder,

@@ -26,6 +26,7 @@ from irlens.isa.sass import Section, units
 from irlens.isa.sass.registers import STACK_POINTER, access
 from irlens.model.resources import ArrayOrigin, LocalArray, SpillSite
 from irlens.model.source import SourceLocation
+from irlens.model.unknown import total
 
 _NO_PTX = "the ptx, which declares the kernel's arrays, is not in this capture"
 _OPAQUE = "the stack may hold arrays of unknown size, or of functions that cannot be followed"
@@ -200,9 +201,9 @@ def _has_frames(section: Section) -> bool:
 
 def _spilled_registers(accesses: Iterable[StackAccess]) -> int | None:
     """Return the vector registers that are stored; ``None`` where a width is unknown."""
-    widths = [each.bytes for each in accesses if each.stores and each.place != "VGPR lane"]
-    known = [each for each in widths if each is not None]
-    return sum(known) // _REGISTER if len(known) == len(widths) else None
+    stores = (each for each in accesses if each.stores and each.place != "VGPR lane")
+    width = total(each.bytes for each in stores)
+    return None if width is None else width // _REGISTER
 
 
 def arrays_of_ptx(kernel: ptx.Function) -> list[LocalArray]:

@@ -15,6 +15,7 @@ import msgspec
 from irlens.artifacts import cubin_checks, elf
 from irlens.artifacts.identify import cubin_arch, cubin_entries
 from irlens.model.errors import ArtifactError
+from irlens.model.unknown import total
 
 _OLD_ABI = 0x33  # e_ident[EI_OSABI] up to CUDA 12.8 (newer ones for sm_100 and up, or CUDA 13)
 
@@ -124,9 +125,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def local_bytes(self) -> int | None:
         """Local memory per thread, as the driver and Triton's ``n_spills * 4`` count it."""
-        if self.stack_bytes is None or self.local_section_bytes is None:
-            return None
-        return self.stack_bytes + self.local_section_bytes
+        return total((self.stack_bytes, self.local_section_bytes))
 
 
 class Cubin(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,9 +1,8 @@
 """Figures that no field of a report holds: sums and extremes over its lists."""
 
-from collections.abc import Iterable
-
 from irlens.model.inspected import Inspected
 from irlens.model.report import COMPUTE_KINDS, Pipeline
+from irlens.model.unknown import all_known, total
 
 
 def spill_instructions(report: Inspected) -> int | None:
@@ -24,7 +23,7 @@ def shared_bytes(report: Inspected) -> int | None:
 
 def instructions(report: Inspected) -> int | None:
     """Return the static instructions of ptx or amdgcn."""
-    return _sum(mix.total for mix in report.mix) if report.mix else None
+    return total(mix.total for mix in report.mix) if report.mix else None
 
 
 def live_registers(report: Inspected) -> int | None:
@@ -50,8 +49,8 @@ def stages_requested(report: Inspected) -> int | None:
 
 def bytes_in_flight_per_sm(report: Inspected) -> int | None:
     """Return the bytes in flight during the compute, of the loop with the fewest."""
-    values = [each.bytes_in_flight_per_sm for each in _copying(report)]
-    return None if None in values else min((value or 0 for value in values), default=None)
+    known = all_known(each.bytes_in_flight_per_sm for each in _copying(report))
+    return min(known) if known else None
 
 
 def flops(report: Inspected) -> int | None:
@@ -73,16 +72,15 @@ def sectors_over_ideal(report: Inspected) -> float | None:
     traffic = report.traffic
     if traffic is None:
         return None
-    sectors = _sum([traffic.load_sectors, traffic.store_sectors])
-    ideal = _sum([traffic.ideal_load_sectors, traffic.ideal_store_sectors])
+    sectors = total([traffic.load_sectors, traffic.store_sectors])
+    ideal = total([traffic.ideal_load_sectors, traffic.ideal_store_sectors])
     return sectors / ideal if sectors is not None and ideal else None
 
 
 def products_computed_in(report: Inspected) -> str | None:
     """Return the types that the kernel's products are computed in; ``None`` if one is unknown."""
-    computed = [each.computed for each in report.products]
-    known = [each for each in computed if each is not None]
-    return ", ".join(dict.fromkeys(known)) if known and len(known) == len(computed) else None
+    known = all_known(each.computed for each in report.products)
+    return ", ".join(dict.fromkeys(known)) if known else None
 
 
 def product_slowdown(report: Inspected) -> float | None:
@@ -110,8 +108,3 @@ def _shallowest(pipelines: list[Pipeline]) -> tuple[int | None, int | None, int 
         depths.append((known, each.requested_stages))
     fewest, requested = min(depths, key=lambda depth: depth[0], default=(None, None))
     return (fewest, None, requested) if exact else (None, fewest, requested)
-
-
-def _sum(values: Iterable[int | None]) -> int | None:
-    known = list(values)
-    return None if None in known else sum(value or 0 for value in known)

@@ -10,6 +10,7 @@ import msgspec
 
 from irlens.model.operations import OperationKind
 from irlens.model.source import SourceLocation
+from irlens.model.unknown import total
 
 LEDGER_SCHEMA = 1
 
@@ -101,9 +102,7 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def total(self) -> int | None:
         """Bytes read and written."""
-        if self.read_bytes is None or self.written_bytes is None:
-            return None
-        return self.read_bytes + self.written_bytes
+        return total((self.read_bytes, self.written_bytes))
 
 
 class Ledger(msgspec.Struct, frozen=True, kw_only=True):

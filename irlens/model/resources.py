@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from irlens.model.source import SourceLocation
+from irlens.model.unknown import total
 
 SpillPlace: TypeAlias = Literal["memory", "AGPR", "VGPR lane"]
 ArrayOrigin: TypeAlias = Literal["trigonometry", "arguments", "indexed"]
@@ -56,9 +57,7 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def shared_bytes(self) -> int | None:
         """Shared memory that a CTA takes, dynamic and static; ``None`` if one is unknown."""
-        if self.shared_dynamic_bytes is None or self.shared_static_bytes is None:
-            return None
-        return self.shared_dynamic_bytes + self.shared_static_bytes
+        return total((self.shared_dynamic_bytes, self.shared_static_bytes))
 
 
 class WarpGroup(msgspec.Struct, frozen=True, kw_only=True):

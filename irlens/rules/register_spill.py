@@ -35,6 +35,7 @@ from collections.abc import Iterator
 from irlens.analyze.facts import Facts
 from irlens.model.estimate import Cause
 from irlens.model.report import Severity
+from irlens.model.unknown import all_known
 from irlens.rules import Match
 
 CODE = "IRL105"
@@ -88,7 +89,7 @@ def _spilled(facts: Facts) -> str | None:
 def _stored(facts: Facts) -> str | None:
     """Return what the functions that an AMD kernel calls spill, which its count leaves out."""
     stores = [each for each in facts.spills or () if each.kind == "store"]
-    widths = [each.bytes for each in stores if each.place == "memory"]
-    if facts.resources.vgpr_spills is not None or not widths or None in widths:
+    widths = all_known(each.bytes for each in stores if each.place == "memory")
+    if facts.resources.vgpr_spills is not None or not widths:
         return None
-    return f"{sum(each or 0 for each in widths):,} B of registers per lane are"
+    return f"{sum(widths):,} B of registers per lane are"

@@ -51,6 +51,7 @@ from irlens.analyze.warp_tiles import WarpTile, blocked_layouts, touched_granule
 from irlens.model.estimate import Cause
 from irlens.model.report import Blame, Severity
 from irlens.model.source import SourceLocation
+from irlens.model.unknown import all_known
 from irlens.rules import Match
 
 if TYPE_CHECKING:
@@ -210,12 +211,12 @@ def _apart(
     held = _held(cause)
     if held is not None:
         return held
-    steps = _known(tile.steps(facts)) if tile is not None else None
+    steps = all_known(tile.steps(facts)) if tile is not None else None
     if tile is None or steps is None:
         pairs = [pair for pair in zip(cause.steps, cause.extents, strict=True) if pair[1] > 1]
         pairs.sort(key=lambda pair: abs(pair[0] or 0))
         tile = WarpTile(tuple(extent for _, extent in pairs), (), cause.element_bytes)
-        steps = _known([step for step, _ in pairs])
+        steps = all_known(step for step, _ in pairs)
     if steps:
         return _distance(tile, steps, cause.access.direction)
     if facts.ttir is not None:
@@ -259,7 +260,7 @@ def _other_order(access: Access, cause: "SectorCause") -> _Complaint | None:
 def _estimated(facts: Facts, access: Access, tile: WarpTile) -> _Complaint | None:
     """Return what is wrong with a warp's tile; ``None`` if nothing is known to be."""
     steps = tile.steps(facts)
-    known = _known(steps)
+    known = all_known(steps)
     if known is not None:
         return _touches(facts, access, tile, known)
     symbol, unknown = tile.axes[0].symbol, steps.count(None)
@@ -327,8 +328,3 @@ def _distance(tile: WarpTile, steps: list[int], direction: str) -> _Complaint:
 def _is_scattered(tile: WarpTile, steps: list[int], granule: int) -> bool:
     touched, needed = touched_granules(tile, steps, granule)
     return touched > _TOLERATED * needed
-
-
-def _known(steps: list[int | None]) -> list[int] | None:
-    known = [step for step in steps if step is not None]
-    return known if len(known) == len(steps) else None

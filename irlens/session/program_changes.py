@@ -14,6 +14,7 @@ from irlens.model.recording import (
     ProgramRun,
     least_time,
 )
+from irlens.model.unknown import total
 from irlens.session.programs import is_recording, program_runs
 
 #: The number that TorchInductor gives the kernels of a graph.
@@ -82,9 +83,7 @@ def _together(kernels: Sequence[KernelTime]) -> tuple[int | None, float | None]:
     """Return the launches of kernels, and their time if all of it is known."""
     if not kernels:
         return None, None
-    times = [each.total_us for each in kernels]
-    total = None if None in times else sum(us or 0.0 for us in times)
-    return sum(each.launches or 0 for each in kernels), total
+    return sum(each.launches or 0 for each in kernels), total(each.total_us for each in kernels)
 
 
 def _calls(before: ProgramRun, after: ProgramRun) -> Iterator[CallChange]:

@@ -33,6 +33,7 @@ from irlens.model.recording import (
 from irlens.model.report import SEVERITIES, Finding, Report
 from irlens.model.terms import describe_missing_time
 from irlens.model.traffic import flops_of_floor
+from irlens.model.unknown import total
 from irlens.session.reports import inspect_sets
 from irlens.session.tuning import Choice, tunings, with_fastest
 
@@ -231,10 +232,8 @@ def _kernel(
         _Timed(each, list(filter(None, (reports.get(_key(one)) for one in _launches([each])))))
         for each in group
     ]
-    numbers = [each.number for each in timed]
-    launches = None if None in numbers else sum(number or 0 for number in numbers)
-    totals = [each.total_us for each in timed]
-    total = None if None in totals else sum(us or 0.0 for us in totals)
+    launches = total(each.number for each in timed)
+    total_us = total(each.total_us for each in timed)
     largest = max(timed, key=lambda each: each.total_us or 0.0)
     report = largest.report
     findings = [finding for each in timed if each.report for finding in each.report.findings]
@@ -246,8 +245,8 @@ def _kernel(
         operations=largest.kernel.operations,
         launches=launches,
         variants=len(group),
-        each_us=total / launches if total is not None and launches else None,
-        total_us=total,
+        each_us=total_us / launches if total_us is not None and launches else None,
+        total_us=total_us,
         bound=report.time.bound if report is not None and report.time else None,
         finding=worst.code if worst else None,
         severity=worst.severity if worst else None,

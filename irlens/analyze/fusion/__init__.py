@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 from irlens.analyze.fusion.dataflow import Flow, flow_of
 from irlens.analyze.fusion.rules import ROW_LIMIT, Group, Verdict, own_kernel
-from irlens.analyze.regions import distinct_bytes, total
+from irlens.analyze.regions import distinct_bytes
 from irlens.model.ledger import FusionGroup, Ledger, LedgerKind, LedgerOperation, Moved
 from irlens.model.operations import RecordedOperation, RecordedProgram, Region
+from irlens.model.unknown import total
 
 __all__ = ["ROW_LIMIT", "ledger_of"]
 

@@ -17,6 +17,7 @@ from irlens.isa.dialect import Instruction
 from irlens.model.grouping import only
 from irlens.model.memory import LoopLoad
 from irlens.model.source import SourceLocation, user_frame
+from irlens.model.unknown import all_known
 
 #: File and line: columns differ between stages.
 Place: TypeAlias = tuple[str, int]
@@ -218,19 +219,12 @@ def _unknown_places(reads: Iterable[Read]) -> set[Place]:
 
 def total(amounts: Iterable[Fraction | int | None]) -> int | None:
     """Add bytes up; ``None`` if any are unknown, or the sum is not whole."""
-    added = Fraction(0)
-    for amount in amounts:
-        if amount is None:
-            return None
-        added += amount
-    return int(added) if added.denominator == 1 else None
+    known: list[Fraction | int] | None = all_known(amounts)
+    added = None if known is None else sum(map(Fraction, known))
+    return int(added) if added is not None and added.denominator == 1 else None
 
 
 def largest(amounts: Iterable[int | None]) -> int | None:
     """Return the largest amount, 0 of none; ``None`` if any are unknown."""
-    most = 0
-    for amount in amounts:
-        if amount is None:
-            return None
-        most = max(most, amount)
-    return most
+    known = all_known(amounts)
+    return None if known is None else max(known, default=0)

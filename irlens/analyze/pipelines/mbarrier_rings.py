@@ -21,6 +21,7 @@ from irlens.model.grouping import only
 from irlens.model.report import Pipeline
 from irlens.model.source import user_frame
 from irlens.model.text import plural
+from irlens.model.unknown import total
 
 REPEATS = "an inner loop works on barriers, and its trip count is unknown"
 UNKNOWN_BARRIER = "the barrier of line {} does not follow from constants"
@@ -250,10 +251,9 @@ class Ring:
         """Look for the waits in the rest of the function."""
         last = [self._instructions[touch.at] for touch in traced[-1]]
         expected = [expected_bytes(each) for each in last if expects_bytes(each)]
-        known = [count for count in expected if count is not None]
         return AwaitedOutside(
             self._ring_size([touch for touches in traced for touch in touches]),
-            sum(known) if known and len(known) == len(expected) else None,
+            total(expected) if expected else None,
             self.waits_for(issued),
         )
 
@@ -344,9 +344,7 @@ class Ring:
 
 
 def _total(phases: Iterable[_Phase]) -> int | None:
-    sizes = [phase.bytes for phase in phases]
-    known = [size for size in sizes if size is not None]
-    return sum(known) if len(known) == len(sizes) else None
+    return total(phase.bytes for phase in phases)
 
 
 def awaited_outside(

@@ -32,6 +32,7 @@ from irlens.isa.mlir.global_memory import ATOMICS, LOADS, STORES
 from irlens.isa.mlir.types import Scalar
 from irlens.model.errors import OutOfWorkError
 from irlens.model.traffic import Access, ArgumentTraffic, MatrixProduct, OutOfBounds, Traffic
+from irlens.model.unknown import total
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -495,12 +496,8 @@ def _union(sets: Sequence[ByteSet]) -> ByteSet:
 
 def _requests(kind: str, accesses: list[Access]) -> dict[str, int | None]:
     """Return the totals of some accesses; unknown if one is."""
-    totals: dict[str, int | None] = {}
-    for name, key in (
-        ("requests", f"{kind}_requests"),
-        ("sectors", f"{kind}_sectors"),
-        ("ideal_sectors", f"ideal_{kind}_sectors"),
-    ):
-        counts = [getattr(each, name) for each in accesses]
-        totals[key] = None if None in counts else sum(counts)
-    return totals
+    return {
+        f"{kind}_requests": total(each.requests for each in accesses),
+        f"{kind}_sectors": total(each.sectors for each in accesses),
+        f"ideal_{kind}_sectors": total(each.ideal_sectors for each in accesses),
+    }

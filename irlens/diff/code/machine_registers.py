@@ -1,6 +1,7 @@
 """The values of machine registers in SASS and AMD's assembly, instruction by instruction."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import cast
 
 from irlens.analyze.capture_code import AmdgcnCode, SassCode, StageCode
@@ -13,6 +14,7 @@ from irlens.isa.dialect import OperandUse
 from irlens.isa.sass import registers as sass_registers
 from irlens.isa.sass.control_flow import effect
 from irlens.model.errors import ArtifactError, ParseError
+from irlens.model.unknown import all_known
 
 
 def trace(code: StageCode, counts: Mapping[int, int]) -> Traced:
@@ -117,13 +119,8 @@ def _amdgcn_steps(
 
 def _amdgcn_uses(instruction: amdgcn.Instruction) -> list[OperandUse] | None:
     """Return the registers that an instruction names, from left to right."""
-    uses: list[OperandUse] = []
-    for operation in instruction.operations:
-        named = amdgcn_registers.operand_uses(operation)
-        if named is None:
-            return None
-        uses += named
-    return uses
+    uses = all_known(map(amdgcn_registers.operand_uses, instruction.operations))
+    return None if uses is None else list(chain.from_iterable(uses))
 
 
 def _of_some_lanes(uses: Sequence[OperandUse]) -> list[OperandUse]:

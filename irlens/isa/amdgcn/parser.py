@@ -22,6 +22,7 @@ from irlens.isa.amdgcn.records import (
 from irlens.isa.source_frames import base_name, frame_of, outer_frames
 from irlens.model.errors import ParseError
 from irlens.model.source import SourceLocation
+from irlens.model.unknown import all_known
 
 STAGE = "amdgcn"
 
@@ -239,13 +240,8 @@ def _read_operations(code: str) -> tuple[Operation, ...] | None:
     """Read an instruction without its comment; ``None`` if it has no known form."""
     if "/*" in code:
         code = _COMMENT.sub(" ", _RENAMED.sub(r"\1", code))
-    operations = []
-    for part in code.split(" :: "):
-        operation = _operation(part.strip())
-        if operation is None:
-            return None
-        operations.append(operation)
-    return tuple(operations)
+    operations = all_known(_operation(part.strip()) for part in code.split(" :: "))
+    return None if operations is None else tuple(operations)
 
 
 def _operation(code: str) -> Operation | None:

@@ -14,6 +14,7 @@ import msgspec
 from irlens.isa.mlir.module import Module
 from irlens.isa.mlir.types import Type
 from irlens.model.text import split_list
+from irlens.model.unknown import all_known
 
 _ENCODING = re.compile(r"#ttn?g\.(\w{1,40})<(?:\[([^\]]*)\] ?)?(.*)>", re.DOTALL)
 _INTEGER = re.compile(r"-?\d{1,9}")
@@ -148,13 +149,8 @@ def _integers(text: str) -> tuple[int, ...] | None:
 
 
 def _vectors(text: str) -> Bases | None:
-    vectors = []
-    for item in _items(text):
-        vector = _integers(item) if item.startswith("[") else None
-        if vector is None:
-            return None
-        vectors.append(vector)
-    return tuple(vectors)
+    vectors = all_known(_integers(item) if item.startswith("[") else None for item in _items(text))
+    return None if vectors is None else tuple(vectors)
 
 
 def blocked(module: Module, tensor: Type) -> Blocked | None:

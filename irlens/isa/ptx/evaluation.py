@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from irlens.isa.ptx import Address, Function, Immediate, Instruction, Operand, Register, Symbol
 from irlens.isa.ptx.operands import Negated, Pair
 from irlens.isa.ptx.registers import access
+from irlens.model.unknown import all_known
 
 #: Known values of registers, unsigned; predicates are 0 or 1.
 Values = dict[str, int]
@@ -117,8 +118,8 @@ class Evaluator:
             value = None if chosen is None else inputs[0 if chosen else 1]
             # Both sides alike: no need to know which.
             return inputs[0] if inputs[0] == inputs[1] else value
-        known = [value for value in inputs if value is not None]
-        if len(known) < len(inputs):
+        known = all_known(inputs)
+        if known is None:
             return None
         if instruction.opcode in ("cvt", "cvta"):
             return _convert(instruction, known)

@@ -5,6 +5,7 @@ Source: PTX ISA, "Control Flow Instructions".
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from math import prod
 from typing import ClassVar
 
@@ -27,6 +28,7 @@ from irlens.isa.ptx.records import (
     Variable,
 )
 from irlens.model.errors import ArtifactError, OutOfWorkError
+from irlens.model.unknown import all_known
 
 _BYTES = {"8": 1, "16": 2, "32": 4, "64": 8}
 #: ptxas rounds a stack frame up to 8 bytes, to 16 where a 16-byte access needs it.
@@ -133,13 +135,8 @@ class Function(FunctionBody, frozen=True, kw_only=True):
         functions = (self,) if self.expansion is None else self.expansion.functions
         if self.expansion is not None and self.expansion.unknown:
             return None
-        arrays: list[LocalArray] = []
-        for function in functions:
-            written = function._written_arrays()
-            if written is None:
-                return None
-            arrays += written
-        return tuple(arrays)
+        arrays = all_known(function._written_arrays() for function in functions)
+        return None if arrays is None else tuple(chain.from_iterable(arrays))
 
     def _written_arrays(self) -> list[LocalArray] | None:
         """Return the arrays that a function itself declares; ``None`` where sizes are unknown."""
@@ -151,8 +148,8 @@ class Function(FunctionBody, frozen=True, kw_only=True):
                 if variable.space != "local":
                     continue
                 size = _BYTES.get(variable.type[1:])
-                extents = [extent for extent in variable.dimensions if extent is not None]
-                if size is None or len(extents) < len(variable.dimensions):
+                extents = all_known(variable.dimensions)
+                if size is None or extents is None:
                     return None
                 align = variable.align or size
                 arrays.append(LocalArray(self.name, size * prod(extents), align))

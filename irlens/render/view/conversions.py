@@ -8,6 +8,7 @@ from irlens.model.estimate import RESOLUTION
 from irlens.model.report import Report
 from irlens.model.terms import Terms, VendorTerms
 from irlens.model.text import count, microseconds, plural, size
+from irlens.model.unknown import total
 from irlens.render.view import nodes
 from irlens.render.view.drawings import nearest, place_of
 from irlens.render.view.launch_time import bound_name
@@ -84,9 +85,7 @@ def _us(conversions: Sequence[Conversion]) -> float:
 
 def _saved(conversions: Sequence[Conversion]) -> float | None:
     """Return what the launch takes less without the conversions; ``None`` where unknown."""
-    saved = [each.price.saved_us if each.price is not None else None for each in conversions]
-    known = [each for each in saved if each is not None]
-    return sum(known) if len(known) == len(saved) else None
+    return total(each.price.saved_us if each.price is not None else None for each in conversions)
 
 
 def _hidden(report: Report, us: float, saved: float | None) -> str | None:

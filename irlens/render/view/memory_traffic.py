@@ -8,6 +8,7 @@ from irlens.model.report import Report
 from irlens.model.terms import Terms
 from irlens.model.text import count, magnitude, microseconds, percent, short_size, three_digits
 from irlens.model.traffic import Access, Roofline, Traffic
+from irlens.model.unknown import total
 from irlens.render.view import nodes
 from irlens.render.view.axes import Unit, byte_unit, linear
 from irlens.render.view.drawings import nearest
@@ -67,11 +68,9 @@ def moves_the_minimum(traffic: Traffic) -> bool:
 
 def sector_ratio(traffic: Traffic) -> float | None:
     """Return the sectors touched over the fewest that hold as many bytes; ``None`` if unknown."""
-    touched = (traffic.load_sectors, traffic.store_sectors)
-    ideal = (traffic.ideal_load_sectors, traffic.ideal_store_sectors)
-    if None in touched or None in ideal or not any(ideal):
-        return None
-    return sum(each or 0 for each in touched) / sum(each or 0 for each in ideal)
+    touched = total((traffic.load_sectors, traffic.store_sectors))
+    ideal = total((traffic.ideal_load_sectors, traffic.ideal_store_sectors))
+    return None if touched is None or not ideal else touched / ideal
 
 
 class LineTraffic(msgspec.Struct, frozen=True):
@@ -139,13 +138,13 @@ def traffic_cells(report: Report, stage: str) -> dict[int, tuple[str, str, str]]
 
 def _sectors(accesses: list[Access]) -> str:
     """Return "1.25 ×", the sectors of some accesses over the fewest that hold their bytes."""
-    touched = [each.sectors for each in accesses if each.sectors is not None]
-    ideal = [each.ideal_sectors for each in accesses if each.ideal_sectors is not None]
-    if len(touched) < len(accesses) or len(ideal) < len(accesses):
+    touched = total(each.sectors for each in accesses)
+    ideal = total(each.ideal_sectors for each in accesses)
+    if touched is None or ideal is None:
         return "unknown"
-    if not sum(ideal):
+    if not ideal:
         return "TMA" if any(each.bytes for each in accesses) else "none"
-    return _factor(sum(touched) / sum(ideal))
+    return _factor(touched / ideal)
 
 
 def _in_words(access: Access, terms: Terms) -> str:
@@ -340,11 +339,10 @@ def _of(traffic: Traffic, argument: str) -> list[Access]:
 
 def _beside(accesses: Sequence[Access]) -> int:
     """Bytes of the sectors touched beyond those asked for; 0 where an access's are unknown."""
-    touched = [each.sectors for each in accesses]
-    if None in touched:
+    touched = total(each.sectors for each in accesses)
+    if touched is None:
         return 0
-    whole = sum(each or 0 for each in touched) * _SECTOR
-    return max(whole - sum(each.bytes for each in accesses), 0)
+    return max(touched * _SECTOR - sum(each.bytes for each in accesses), 0)
 
 
 def _row(argument: str, verb: str, amount: int, distinct: int, beside: int) -> nodes.BarRow:
