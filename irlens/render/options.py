@@ -27,6 +27,8 @@ class Options(msgspec.Struct, frozen=True):
 
     Attributes:
         width: Columns, for formats that wrap.
+        bars: The least and the most columns of a table's bars, for the same.
+        curve: Lines of a curve, for formats that draw with characters.
         details: Sections to show in full, for formats that otherwise sum up.
         rows: Most rows of a table, the rest counted; ``None`` for all.
         listings: The stages' text of each report, for formats that show code: as many as there
@@ -45,6 +47,8 @@ class Options(msgspec.Struct, frozen=True):
     """
 
     width: int = 80
+    bars: tuple[int, int] = (12, 12)
+    curve: int = 4
     color: bool = False
     details: frozenset[Detail] = frozenset()
     rows: int | None = None

@@ -17,7 +17,9 @@ from irlens.render.view.nodes import Run, Text, text
 _LABEL_WIDTH = 12
 #: Drawings are no wider than this, and sentences, which long lines would make hard to read.
 _WIDEST = 120
-_STAIRS, _CURVE, _PLOT = 4, 4, 12
+_STAIRS, _PLOT = 4, 12
+#: Text is no narrower than this, whatever the terminal.
+_NARROWEST = 40
 
 
 def render(kind: Kind, subject: object, options: Options) -> str:
@@ -27,18 +29,16 @@ def render(kind: Kind, subject: object, options: Options) -> str:
 
 def write(document: nodes.Section, options: Options) -> str:
     """Return a document as text that ends in a newline."""
-    return _page(document, options).text()
+    page = Page(width=max(options.width, _NARROWEST), color=options.color)
+    _Writer(page, options, _shown_keys(document, options)).section(document, 0)
+    return page.text()
 
 
 def rows(document: nodes.Section, options: Options) -> list[Text]:
     """Return a document as lines of runs, for a terminal that paints them itself."""
-    return _page(document, options).rows
-
-
-def _page(document: nodes.Section, options: Options) -> Page:
-    page = Page(width=options.width, color=options.color)
+    page = Page(width=options.width, color=False, bars=options.bars)
     _Writer(page, options, _shown_keys(document, options)).section(document, 0)
-    return page
+    return page.rows
 
 
 def _shown_keys(section: nodes.Section, options: Options) -> frozenset[str]:
@@ -47,7 +47,7 @@ def _shown_keys(section: nodes.Section, options: Options) -> frozenset[str]:
     for child in section.children:
         if isinstance(child, nodes.Section) and _is_shown(child, options):
             keys |= {child.key} | _shown_keys(child, options)
-    return frozenset(keys)
+    return frozenset(keys - {""})
 
 
 def _is_shown(section: nodes.Section, options: Options) -> bool:
@@ -146,7 +146,7 @@ class _Writer:
             case nodes.Staircase():
                 rows = draw_staircase(node, width, _STAIRS)
             case nodes.Curve():
-                rows = draw_curve(node, width, _CURVE)
+                rows = draw_curve(node, width, self._options.curve)
             case nodes.Strip():
                 rows = draw_strip(node, width)
             case nodes.Plot():
@@ -156,7 +156,11 @@ class _Writer:
             case nodes.Bars():
                 rows = [] if node.repeats else draw_bars(node, width)
         for row in rows:
-            self._page.row([printable_run(run) for run in row], indent)
+            if isinstance(node, nodes.Strip):  # a drawing, then words beside each fill
+                first = text(" " * indent, *row[:1])
+                self._page.flow([row[1:]], first=first, indent=nodes.width(first))
+            else:
+                self._page.row([printable_run(run) for run in row], indent)
 
     def _facts(self, node: nodes.Facts) -> None:
         facts = [fact for fact in node.facts if fact.stands_for not in self._shown]

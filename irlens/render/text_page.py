@@ -12,7 +12,6 @@ _ANSI: dict[Tone, str] = {
     "strong": "1", "dim": "2", "accent": "36", "code": "36", "good": "32", "better": "32",
     "warn": "33", "worse": "31", "unknown": "33", "bad": "1;31",
 }  # fmt: skip
-_NARROWEST = 40
 #: What a line does not begin with: units after a number, and marks of a judgement.
 _UNITS = frozenset({
     "%", "×", "B", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "ns", "µs", "ms", "s",
@@ -29,11 +28,11 @@ class Page:
     Args:
         width: Columns to fit in. Only a word that is wider than a line exceeds them.
         color: Whether to use ANSI colours. They only repeat what the words say.
+        bars: The least and the most columns of a table's bars, which take what words leave.
     """
 
-    def __init__(self, *, width: int, color: bool) -> None:
-        self.width = max(width, _NARROWEST)
-        self.color = color
+    def __init__(self, *, width: int, color: bool, bars: tuple[int, int] = (12, 12)) -> None:
+        self.width, self.color, self.bars = width, color, bars
         self.rows: list[Text] = []
 
     def blank(self) -> None:
@@ -70,14 +69,14 @@ class Page:
             most: Columns of a line at most.
         """
         width = min(self.width, most)
-        hang = max(indent, len(nodes.plain(first))) if hang is None else hang
+        hang = max(indent, nodes.width(first)) if hang is None else hang
         first = tuple(printable_run(run) for run in first)
-        lead = nodes.plain(first)
-        line = [*first, Run(" " * (indent - len(lead)))]
-        column = start = max(len(lead), indent)
+        lead = nodes.width(first)
+        line = [*first, Run(" " * (indent - lead))]
+        column = start = max(lead, indent)
         for item in items:
             safe = tuple(printable_run(run) for run in item)
-            wide = len(nodes.plain(safe))
+            wide = nodes.width(safe)
             room = width - column - (len(gap) if column > start else 0)
             if safe and all(run.tone == "code" for run in safe):
                 if room < min(wide, LEAST_CODE) and column > start:
@@ -85,7 +84,7 @@ class Page:
                     line, column, start = [Run(" " * hang)], hang, hang
                     room = width - column
                 safe = text(Run(cut(nodes.plain(safe), max(room, LEAST_CODE)), "code"))
-                wide = len(nodes.plain(safe))
+                wide = nodes.width(safe)
             if column > start and wide > room:
                 self.row(line)
                 line, column, start = [Run(" " * hang)], hang, hang
@@ -98,11 +97,11 @@ class Page:
                 continue
             for number, word in enumerate(_words(safe)):
                 space = " " if number else ""
-                if column > start and column + len(space) + len(nodes.plain(word)) > width:
+                if column > start and column + len(space) + nodes.width(word) > width:
                     self.row(line)
                     line, column, start, space = [Run(" " * hang)], hang, hang, ""
                 line += [Run(space), *word]
-                column += len(space) + len(nodes.plain(word))
+                column += len(space) + nodes.width(word)
         self.row(line)
 
     def text(self) -> str:

@@ -1,7 +1,7 @@
 """Tables as text: columns aligned, and split or stacked where they are too wide."""
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from msgspec.structs import replace
 
@@ -11,10 +11,9 @@ from irlens.render.view import nodes
 from irlens.render.view.characters import bar
 from irlens.render.view.nodes import Run, Text, Tone, text
 
-#: Bars are always this wide.
-_BAR_WIDTH = 12
 GAP = "  "
-#: A last column with less room than this goes on a line of its own.
+#: A last column with less room than this goes on a line of its own; so much the columns before
+#: it may take where lines are short.
 _LEAST_ENDING = 40
 
 #: A first column of names needs so much room, above which a longer name stands.
@@ -29,14 +28,25 @@ def write_table(page: Page, table: nodes.Table, indent: int) -> None:
         _Table(page, part, indent).write()
 
 
+def table_rows(table: nodes.Table, width: int) -> list[list[Text]]:
+    """Return the lines of a table's titles, then those of each row with its note."""
+    page = Page(width=width, color=False)
+    drawn = _Table(page, table, 0)
+    drawn.write()
+    return [page.rows[start:end] for start, end in pairwise((0, *drawn.starts, len(page.rows)))]
+
+
 def _split(table: nodes.Table, width: int) -> Iterator[nodes.Table]:
     """Yield a table; where its columns are too wide together, as several, the first in each."""
-    cells = [[_cell(cell) for cell in row.cells] for row in table.rows]
+    if not table.splits:
+        yield table
+        return
+    cells = [[_words(cell) for cell in row.cells] for row in table.rows]
     first, *widths = (
-        max([len(column.title), *(len(nodes.plain(row[index])) for row in cells)]) + len(GAP)
+        max([len(column.title), *(nodes.width(row[index]) for row in cells)]) + len(GAP)
         for index, column in enumerate(table.columns)
     )
-    if not table.splits or first + sum(widths) - len(GAP) <= width:
+    if first + sum(widths) - len(GAP) <= width:
         yield table
         return
     start = 1
@@ -61,16 +71,36 @@ class _Table:
         self._left = 0 if table.shown is None else max(len(table.rows) - table.shown, 0)
         self._more = f"… and {plural(self._left, f'more {table.noun}')}{table.more}"
         self._rows = table.rows[: table.shown]
-        cells = [[_cell(cell) for cell in row.cells] for row in self._rows]
+        #: The line of the page that each row begins at.
+        self.starts: list[int] = []
+        cells = [[_words(cell) for cell in row.cells] for row in self._rows]
         kept = replace(table, rows=self._rows).used_columns
         if any(row.anchor for row in self._rows) and self._ends_with_name(cells):
             kept.append(kept.pop(0))  # at the end a name may be wrapped
         self._columns = [table.columns[index] for index in kept]
         self._cells = [[row[index] for index in kept] for row in cells]
+        self._draw_bars([[row.cells[index] for index in kept] for row in self._rows])
+
+    def _draw_bars(self, cells: Sequence[Sequence[nodes.Cell]]) -> None:
+        """Draw the bars in what words leave of the width."""
+        bars = {at for row in cells for at, cell in enumerate(row) if isinstance(cell, nodes.Bar)}
+        if not bars:
+            return
+        least, most = self._page.bars
+        taken = sum(
+            max([len(column.title), *(nodes.width(row[at]) for row in self._cells)])
+            for at, column in enumerate(self._columns)
+        ) + len(GAP) * (len(self._columns) - 1)
+        room = (self._page.width - self._indent - taken) // len(bars)
+        for line, row in zip(self._cells, cells, strict=True):
+            for at in bars:
+                if isinstance(cell := row[at], nodes.Bar):
+                    tone: Tone = "accent" if cell.tone == "neutral" else cell.tone
+                    line[at] = (Run(bar(cell.share, min(max(room, least), most)), tone),)
 
     def _ends_with_name(self, cells: Sequence[Sequence[Text]]) -> bool:
         """Whether the table is too wide, and its first column wider than the last, which wraps."""
-        widths = [max(len(nodes.plain(cell)) for cell in each) for each in zip(*cells, strict=True)]
+        widths = [max(nodes.width(cell) for cell in each) for each in zip(*cells, strict=True)]
         is_wide = sum(widths) + len(GAP) * len(widths) > self._page.width
         return is_wide and widths[0] > widths[-1]
 
@@ -81,15 +111,14 @@ class _Table:
         *padded, last = self._columns
         titles = [[column.title] for column in padded]
         widths = self._widths(titles)
-        ending = max(len(last.title), *(len(nodes.plain(row[-1])) for row in self._cells))
+        ending = max(len(last.title), *(nodes.width(row[-1]) for row in self._cells))
         needed = self._indent + sum(widths) + len(GAP) * len(padded)
         if needed + (LEAST_CODE if last.code else ending) > self._page.width:
             titles = [column.title.replace("_", "_ ").split() or [""] for column in padded]
             widths = self._widths(titles)
             needed = self._indent + sum(widths) + len(GAP) * len(padded)
-        lacking = (ending if last.numbers else min(ending, _LEAST_ENDING)) - (
-            self._page.width - needed
-        )
+        least = max(min(_LEAST_ENDING, self._page.width - _LEAST_ENDING), LEAST_CODE)
+        lacking = (ending if last.numbers else min(ending, least)) - (self._page.width - needed)
         overhang = lacking > 0 and self._can_overhang(padded, widths, lacking)
         if overhang:
             widths[0] -= lacking
@@ -101,17 +130,18 @@ class _Table:
             is_last_titled = beside == len(padded) and not (below and last.numbers)
             self._titles(titles[:beside], widths, title if is_last_titled else "")
         for row, cells in zip(self._rows, self._cells, strict=True):
-            if overhang and len(nodes.plain(cells[0])) > widths[0]:
+            self.starts.append(len(self._page.rows))
+            if overhang and nodes.width(cells[0]) > widths[0]:
                 name = tuple(_toned(run, row.tone) for run in cells[0])
                 self._page.flow([name], indent=self._indent)
                 cells = [(), *cells[1:]]
             line = [Run(" " * self._indent)]
             for column, content, width in zip(padded[:beside], cells, widths, strict=False):
-                pad = Run(" " * (width - len(nodes.plain(content))))
+                pad = Run(" " * (width - nodes.width(content)))
                 line += [pad, *content] if column.numbers else [*content, pad]
                 line.append(Run(GAP))
             if last.numbers and not below:
-                line.append(Run(" " * (ending - len(nodes.plain(cells[-1])))))
+                line.append(Run(" " * (ending - nodes.width(cells[-1]))))
             first = tuple(_toned(run, row.tone) for run in line)
             rest = [
                 tuple(_toned(run, row.tone) for run in (_folded(column, cell) if below else cell))
@@ -138,7 +168,7 @@ class _Table:
     def _widths(self, titles: Sequence[Sequence[str]]) -> list[int]:
         """Widths of all columns but the last."""
         return [
-            max(*map(len, title), *(len(nodes.plain(row[index])) for row in self._cells))
+            max(*map(len, title), *(nodes.width(row[index]) for row in self._cells))
             for index, title in enumerate(titles)
         ]
 
@@ -173,10 +203,10 @@ def _toned(run: Run, tone: Tone) -> Run:
     return Run(run.text, tone) if run.tone == "neutral" else run
 
 
-def _cell(content: nodes.Cell) -> Text:
+def _words(content: nodes.Cell) -> Text:
+    """The text of a cell; none of a bar."""
     if isinstance(content, nodes.Bar):
-        tone: Tone = "accent" if content.tone == "neutral" else content.tone
-        return (Run(bar(content.share, _BAR_WIDTH), tone),)
+        return ()
     return tuple(printable_run(run) for run in content)
 
 

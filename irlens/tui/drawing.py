@@ -4,13 +4,16 @@ A style is the name of a theme colour ("$warning"), so that drawings follow the 
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 
-from rich.cells import cell_len
 from textual.content import Content
 
 from irlens.model.report import Occupancy, Severity
 from irlens.model.text import plural, printable_line
-from irlens.render.view.nodes import Text, Tone
+from irlens.render.options import Options
+from irlens.render.text import rows
+from irlens.render.text_page import Page
+from irlens.render.view.nodes import Headline, Node, Run, Section, Text, Tone, text
 
 DIM = "$dim"
 #: Like ``DIM``, but blended with the background: readable under a cursor as well.
@@ -40,23 +43,45 @@ STYLES: dict[Tone, str] = {
     "worse": BAD,
 }
 
-#: Cells of the labels before a column of values, the space after them included.
-LABEL_WIDTH = 11
-#: The least cells for text.
-_MIN_WIDTH = 8
-#: Stands for the space between a number and its per cent sign while text is wrapped: a private
-#: character, since wrapping takes a no-break space for a space.
-_GLUE = "\ue000"
+#: The least and the most cells of a table's bars, and the lines of a curve.
+_BARS, _CURVE = (4, 40), 6
 
 
-def content_of(text: Text) -> Content:
+def page(document: Section, width: int) -> Content:
+    """Return a document as the command line prints it, in the styles of the theme."""
+    return lines(drawn((document,), width))
+
+
+def drawn(content: Iterable[Node], width: int) -> list[Content]:
+    """Return the rows of some nodes."""
+    options = Options(width=width, subject=None, bars=_BARS, curve=_CURVE)
+    return contents_of(rows(Section("", tuple(content)), options))
+
+
+def flowed(
+    items: Sequence[Text], width: int, *, first: Text = (), gap: str = " · "
+) -> list[Content]:
+    """Return items one after the other, in a column beside ``first``."""
+    flow = Page(width=width, color=False)
+    flow.flow(items, first=first, gap=gap)
+    return contents_of(flow.rows)
+
+
+def headline(node: Headline, width: int, first: Text = ()) -> list[Content]:
+    """Return a verdict with its sign, in a column beside ``first``."""
+    phrases = [(phrase,) for phrase in node.phrases]
+    told = flowed(phrases, width, first=text(*first, Run(node.sign, node.tone)))
+    return [row.stylize(BOLD) for row in told]
+
+
+def content_of(content: Text) -> Content:
     """Return a text in the styles of its tones."""
-    return Content.assemble(*((printable_line(run.text), STYLES[run.tone]) for run in text))
+    return Content.assemble(*((printable_line(run.text), STYLES[run.tone]) for run in content))
 
 
-def contents_of(rows: Iterable[Text]) -> list[Content]:
+def contents_of(drawing: Iterable[Text]) -> list[Content]:
     """Return the rows of a drawing."""
-    return [content_of(row) for row in rows]
+    return [content_of(row).rstrip() for row in drawing]
 
 
 def occupancy_style(occupancy: Occupancy) -> str:
@@ -66,83 +91,31 @@ def occupancy_style(occupancy: Occupancy) -> str:
     return WARN if occupancy.theoretical < 0.25 else MAIN
 
 
-def lines(rows: Sequence[Content]) -> Content:
+def lines(drawing: Sequence[Content]) -> Content:
     """Join rows."""
-    return Content("\n").join(rows)
+    return Content("\n").join(drawing)
 
 
 def beside(left: Sequence[Content], right: Sequence[Content], width: int) -> list[Content]:
     """Return rows next to each other, the left ones in a column of ``width`` cells."""
     rule = Content.styled(" │ ", DIM)
-    blank = Content("")
-    rows = []
-    for at in range(max(len(left), len(right))):
-        first = left[at] if at < len(left) else blank
-        second = right[at] if at < len(right) else blank
-        rows.append(first + Content(" " * (width - first.cell_length)) + rule + second)
-    return rows
+    return [
+        first + Content(" " * (width - first.cell_length)) + rule + second
+        for first, second in zip_longest(left, right, fillvalue=Content(""))
+    ]
 
 
-def shortened(rows: Sequence[Content], most: int, width: int, more: str = "") -> list[Content]:
+def shortened(drawing: Sequence[Content], most: int, width: int, more: str = "") -> list[Content]:
     """Return at most ``most`` rows; the last one says so where some are left out.
 
     Args:
-        rows: The rows, none wider than ``width``.
+        drawing: The rows, none wider than ``width``.
         most: At least 1.
     """
-    if len(rows) <= most:
-        return list(rows)
+    if len(drawing) <= most:
+        return list(drawing)
     if more:
-        left = Content.styled(f"… {plural(len(rows) - most + 1, 'more line')}{more}", DIM)
-        return [*rows[: most - 1], left.truncate(width, ellipsis=True)]
-    last = rows[most - 1].rstrip()
-    return [*rows[: most - 1], Content.assemble(last.truncate(width - 2), (" …", DIM))]
-
-
-def label_width(labels: Iterable[str]) -> int:
-    """Return the cells that align the values after some labels, ``LABEL_WIDTH`` at least."""
-    return max([LABEL_WIDTH, *(cell_len(label) + 1 for label in labels)])
-
-
-def labelled(
-    label: str, *parts: Content | str | tuple[str, str], width: int = LABEL_WIDTH
-) -> Content:
-    """Return a row after a dim label; a space follows even a label that is too long."""
-    return Content.assemble((f"{label.ljust(width - 1)} ", DIM), *parts)
-
-
-def flowing(first: Content, items: Sequence[Content], gap: str, width: int) -> Content:
-    """Return items one after the other, in a column beside ``first``.
-
-    A row breaks between items; an item is wrapped only if it does not fit in a row.
-
-    Args:
-        width: Cells, those of ``first`` included.
-    """
-    indent = first.cell_length
-    rows = [first]
-    for item in items:
-        begin, *rest = _folded(item, width - indent)
-        last = rows[-1]
-        if last.cell_length <= indent:
-            rows[-1] = last + begin
-        elif last.cell_length + len(gap) + begin.cell_length <= width:
-            rows[-1] = Content.assemble(last, (gap, DIM), begin)
-        else:
-            rows.append(Content(" " * indent) + begin)
-        rows += [Content(" " * indent) + part for part in rest]
-    return lines(rows)
-
-
-def _folded(item: Content, width: int) -> list[Content]:
-    """Wrap an item that does not fit."""
-    if item.cell_length <= width:
-        return [item]
-    glued = _with_text(item, item.plain.replace(" %", f"{_GLUE}%"))
-    parts = glued.wrap(max(width, _MIN_WIDTH))
-    return [_with_text(part, part.plain.replace(_GLUE, " ")).rstrip() for part in parts]
-
-
-def _with_text(item: Content, text: str) -> Content:
-    """Return another text of the same length in the same styles."""
-    return Content(text, spans=list(item.spans))
+        left = Content.styled(f"… {plural(len(drawing) - most + 1, 'more line')}{more}", DIM)
+        return [*drawing[: most - 1], left.truncate(width, ellipsis=True)]
+    last = drawing[most - 1].rstrip()
+    return [*drawing[: most - 1], Content.assemble(last.truncate(width - 2), (" …", DIM))]

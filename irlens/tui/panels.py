@@ -8,7 +8,6 @@ from textual.content import Content
 from irlens.model.comparison import Comparison
 from irlens.model.report import Occupancy, Report
 from irlens.model.terms import describe_missing_time
-from irlens.model.text import printable_line
 from irlens.render.options import Options
 from irlens.render.view.characters import bar
 from irlens.render.view.comparison import pair_view
@@ -18,20 +17,26 @@ from irlens.render.view.launch_time import time_section
 from irlens.render.view.memory_traffic import KEY as TRAFFIC
 from irlens.render.view.nodes import (
     Bar,
+    Cell,
     Column,
     Fact,
     Facts,
+    Findings,
     Headline,
     NextSteps,
     Node,
+    Phrases,
+    Run,
     Section,
+    Sentence,
     Settings,
     Staircase,
     Table,
+    Text,
+    text,
 )
 from irlens.render.view.report import facts, pipeline_facts, report_view
-from irlens.tui import nodes
-from irlens.tui.drawing import BOLD, DIM, beside, flowing, label_width, lines, occupancy_style
+from irlens.tui.drawing import DIM, SEVERITY_SIGN, beside, drawn, headline, lines, occupancy_style
 
 #: Lines of Python in the pressure panel, and the least cells for the bar of the occupancy.
 _PRESSURE_LINES, _LEAST_BAR = 6, 10
@@ -59,10 +64,9 @@ class Panels:
         section = time_section(self._report)
         if section is None:
             missing = describe_missing_time(self._report) or "unknown"
-            told = Content.styled(printable_line(missing), DIM)
-            return flowing(Content(""), [told], "", width)
+            return lines(drawn([Sentence(missing, "dim")], width))
         children = [_bars(each) if isinstance(each, Table) else each for each in section.children]
-        return lines(nodes.draw(children, width))
+        return lines(drawn(children, width))
 
     def pipelines(self, width: int) -> Content:
         """Return every pipeline with its timeline."""
@@ -81,15 +85,13 @@ class Panels:
             for stage, section in zip(stages, self._sections("pressure"), strict=True)
             if stage in known[:1] or not known
         ]
-        rows = nodes.draw(sections, width, unfold={"lines"}, rows=_PRESSURE_LINES)
+        rows = drawn([_unfolded(each) for each in sections], width)
         return lines(rows) if rows else Content.styled("unknown", DIM)
 
     def memory(self, width: int) -> Content:
         """Return the shared memory of a CTA, drawn to scale."""
         children = [child for section in self._sections("memory") for child in section.children]
-        return lines(
-            [*nodes.facts([_fact(self._report, "memory")], width), *nodes.draw(children, width)]
-        )
+        return lines(drawn([_in_brief([_fact(self._report, "memory")]), *children], width))
 
     def traffic(self, width: int) -> Content:
         """Return what the launch moves of global memory, each argument to scale."""
@@ -97,13 +99,12 @@ class Panels:
         if not known:
             return Content.styled(self._report.unknown.get(TRAFFIC, "unknown"), DIM)
         scales = [
-            child
+            replace(child, title="")
             for section in self._sections(TRAFFIC)
             for child in section.children
             if isinstance(child, Section)
         ]
-        drawn = nodes.draw([child for each in scales for child in each.children], width)
-        return lines([*nodes.facts(known, width), *([Content(""), *drawn] if drawn else [])])
+        return lines(drawn([_in_brief(known), *scales], width))
 
     def mix(self, width: int) -> Content:
         """Return a bar for each class of instructions, the largest first."""
@@ -112,10 +113,8 @@ class Panels:
     def kernel(self, width: int) -> Content:
         """Return how the kernel was compiled and is called, and which figures are unknown."""
         given = [child for child in self._view.children if isinstance(child, Settings)]
-        known = list(self._other_facts())
-        label = label_width([*(each.title for each in given), *map(nodes.label_of, known)])
-        rows = [nodes.settings(each, label, width) for each in given]
-        return lines([*rows, *nodes.facts(known, width, label=label)])
+        known = [*map(_as_fact, given), *self._other_facts()]
+        return lines(drawn([_in_brief(known)], width))
 
     def _other_facts(self) -> Iterator[Fact]:
         """Yield the facts that have no panel of their own."""
@@ -131,7 +130,7 @@ class Panels:
         return [each for each in children if isinstance(each, Section) and each.key == key]
 
     def _draw(self, key: str, width: int) -> Content:
-        rows = nodes.draw(self._sections(key), width)
+        rows = drawn(map(_unfolded, self._sections(key)), width)
         return lines(rows) if rows else Content.styled(self._report.unknown.get(key, "none"), DIM)
 
 
@@ -139,15 +138,52 @@ def _fact(report: Report, key: str) -> Fact:
     return next(fact for fact in facts(report).facts if fact.key == key)
 
 
+def _in_brief(known: Sequence[Fact]) -> Facts:
+    """Return facts without the lines that stand for a section: the panel shows that."""
+    return Facts(tuple(in_brief(fact) for fact in known))
+
+
+def in_brief(fact: Fact, most: int | None = None) -> Fact:
+    """Return a fact with the first lines only, and none that a section repeats."""
+    lasting = [line for line in fact.lines if not line.stands_for]
+    return replace(fact, lines=tuple(lasting[:most]))
+
+
+def _as_fact(given: Settings) -> Fact:
+    """Return settings beside their title."""
+    pairs = (text(Run(f"{each.name} {each.value}".strip(), each.tone)) for each in given.settings)
+    return Fact(given.title.capitalize(), (), (Phrases(tuple(pairs), separator="  "),))
+
+
+def _unfolded(section: Section) -> Section:
+    """Return a section without what is folded, but for the lines of Python with the most."""
+    children = (
+        replace(_unfolded(child), children=tuple(map(_first_rows, child.children)))
+        if isinstance(child, Section)
+        else child
+        for child in section.children
+        if not (isinstance(child, Section) and child.folded and child.key != "lines")
+    )
+    return replace(section, children=tuple(children), detail="")
+
+
+def _first_rows(node: Node) -> Node:
+    """Return a table with some of its rows: those with the longest bars."""
+    if not isinstance(node, Table):
+        return node
+    shown = sorted(node.rows, key=lambda row: -sum(_share(cell) for cell in row.cells))
+    return replace(node, rows=tuple(shown[:_PRESSURE_LINES]))
+
+
+def _share(cell: Cell) -> float:
+    return cell.share if isinstance(cell, Bar) else 0.0
+
+
 def _bars(units: Table) -> Table:
     """Return what each unit alone takes without the words around it: the panel is narrow."""
     columns = tuple(Column(numbers=column.numbers) for column in units.columns[:-1])
     rows = [replace(row, cells=row.cells[:-1]) for row in units.rows]
-    worth_it = [
-        row
-        for row in rows
-        if any(isinstance(cell, Bar) and cell.share >= _LEAST_SHARE for cell in row.cells)
-    ]
+    worth_it = [row for row in rows if any(_share(cell) >= _LEAST_SHARE for cell in row.cells)]
     return replace(units, columns=columns, rows=tuple(worth_it[:_UNITS]))
 
 
@@ -158,7 +194,7 @@ def occupancy(report: Report, shown: Occupancy | None, width: int) -> Content:
         shown: The occupancy to draw: the report's own, or that of another demand.
     """
     as_shown = replace(report, occupancy=shown)
-    rows = nodes.facts([_fact(as_shown, "occupancy")], width)
+    rows = drawn([_in_brief([_fact(as_shown, "occupancy")])], width)
     if shown is not None and shown.launchable:
         room = max(width - rows[0].cell_length - 2, 0)
         if room >= _LEAST_BAR:
@@ -168,7 +204,7 @@ def occupancy(report: Report, shown: Occupancy | None, width: int) -> Content:
         if section.key == "occupancy":
             # The staircases stand below, where the demand is changed.
             children = [each for each in section.children if not isinstance(each, Staircase)]
-            rows += [Content(""), *nodes.draw(children, width)]
+            rows += [Content(""), *drawn(children, width)]
     return lines(rows)
 
 
@@ -184,24 +220,33 @@ def draw_changes(comparison: Comparison, width: int) -> Content:
     rest = [child for child in children if not isinstance(child, Headline | Table | NextSteps)]
     # A line sums up each section that is shown only on demand.
     rest = [child for child in rest if not (isinstance(child, Section) and child.detail)]
-    rows = nodes.draw(top, width)
-    table = nodes.draw(tables, width)
+    rest = [_signed(child) if isinstance(child, Findings) else child for child in rest]
+    rows, table = drawn(top, width), drawn(tables, width)
     left = max((row.cell_length for row in table), default=0)
     if width >= _WIDE and table and left <= width // 2:
         return lines([*rows, *beside(table, _details(rest, width - left - 3), left)])
     return lines([*rows, *table, *_details(rest, width)])
 
 
+def _signed(found: Findings) -> Findings:
+    """Return findings in short, with a sign of their severity: colour must not be the only one."""
+    items = (
+        replace(item, state=f"{item.state} {SEVERITY_SIGN[item.severity]}", hint="")
+        for item in found.findings
+    )
+    return replace(found, findings=tuple(items))
+
+
 def _details(rest: Sequence[Node], width: int) -> list[Content]:
-    return [row for row in nodes.draw(rest, width) if row.plain.strip()]
+    return [row for row in drawn(rest, width) if row.plain]
 
 
-def changes_headline(comparison: Comparison, first: Content, width: int) -> list[Content]:
+def changes_headline(comparison: Comparison, first: Text, width: int) -> list[Content]:
     """Return the most important differences, in a column beside ``first``."""
-    return nodes.headline(verdict(comparison), width, first)
+    return headline(verdict(comparison), width, first)
 
 
-def sides(comparison: Comparison) -> Content:
+def sides(comparison: Comparison) -> Text:
     """Return the labels of the sides: "num_stages=2 → num_stages=4"."""
-    before, after = (printable_line(side.label) for side in (comparison.before, comparison.after))
-    return Content.assemble(before, (" → ", DIM), (after, BOLD))
+    before, after = comparison.before.label, comparison.after.label
+    return text(before, Run(" → ", "dim"), Run(after, "strong"))

@@ -5,17 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irlens.diff.report import compare
-from irlens.render.view.nodes import Bar, Column, Row, Run, Table, text
+from irlens.render.view.nodes import Bar, Column, Node, Row, Run, Table, text
 from irlens.render.view.timeline import timeline
+from irlens.tui import drawing
 from irlens.tui.drawing import STYLES, shortened
-from irlens.tui.nodes import drawing, table
 from irlens.tui.panels import draw_changes
 from tests.tables import each_row
 from tests.tui.conftest import load_report
 
 
-def drawn(node: Table, width: int) -> list[str]:
-    return [row.plain for row in table(node, width)]
+def drawn(node: Node, width: int) -> list[str]:
+    return [row.plain for row in drawing.drawn([node], width)]
 
 
 LIMITS = Table(
@@ -34,8 +34,7 @@ def test_bars_take_the_room_that_words_leave() -> None:
         "warps               8  ███████████  limits",
         "shared memory      17  █████▌",
     ]
-    rows = table(LIMITS, 200)
-    assert rows[1].plain.count("█") == 40, "no wall of bars"
+    assert drawn(LIMITS, 200)[1].count("█") == 40, "no wall of bars"
 
 
 def test_a_table_says_what_it_leaves_out() -> None:
@@ -88,7 +87,7 @@ def test_a_timeline_loses_steady_iterations_one_by_one(name: str) -> None:
 def test_a_pipeline_of_amd_has_a_timeline_that_fits() -> None:
     node = timeline(load_report("softmax-mi300x").pipelines[0])
     assert node is not None
-    rows = [row.plain for row in drawing(node, 56)]
+    rows = drawn(node, 56)
     assert rows[1].startswith("iteration ")
     assert "load issued" in rows[-2] + rows[-1]
     assert all(len(row) <= 56 for row in rows), "its key is wrapped, not cut"
@@ -111,7 +110,7 @@ def test_what_is_left_out_is_marked(number: int, most: int, more: str) -> None:
 def test_the_key_of_a_timeline_breaks_between_its_signs(width: int) -> None:
     node = timeline(load_report("softmax-mi300x").pipelines[0])
     assert node is not None
-    rows = [row.plain for row in drawing(node, width)]
+    rows = drawn(node, width)
     for sign in ("● load issued", "━ in flight", "┄ kept in registers", "■ computed with"):
         assert any(sign in row for row in rows)
     assert all(len(row) <= width for row in rows)

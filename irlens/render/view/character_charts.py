@@ -10,7 +10,7 @@ from itertools import accumulate, groupby
 from irlens.model.estimate import Mark
 from irlens.model.text import plural
 from irlens.render.view import nodes
-from irlens.render.view.characters import bar, cut
+from irlens.render.view.characters import bar, cut, wrapped
 from irlens.render.view.nodes import Run, Text, Tone, plain, text
 
 #: Bits of a cell's two by four dots: by row, left and right (Unicode 15, Braille Patterns).
@@ -48,7 +48,7 @@ def draw_bars(bars: nodes.Bars, width: int) -> list[Text]:
                 Run(f"  {rest.rstrip()}", "strong" if row.mark == "fastest" else "neutral"),
             )
         )
-    return [*rows, *(text(Run(line, "dim")) for line in _wrapped(_legend(bars, fills), width))]
+    return [*rows, *(text(Run(line, "dim")) for line in wrapped(_legend(bars, fills), width))]
 
 
 def _fills(bars: nodes.Bars) -> dict[str, str]:
@@ -72,18 +72,6 @@ def _legend(bars: nodes.Bars, fills: dict[str, str]) -> Iterator[str]:
 def _marks(marks: Mapping[Mark, str]) -> Iterator[str]:
     for mark, name in marks.items():
         yield f"{nodes.MARK_SIGNS[mark]} {name}"
-
-
-def _wrapped(entries: Iterator[str], width: int) -> Iterator[str]:
-    """Yield lines of entries, none of which is broken."""
-    line = ""
-    for entry in entries:
-        if line and len(line) + _GAP + len(entry) > width:
-            yield line
-            line = ""
-        line = f"{line}{' ' * _GAP}{entry}" if line else cut(entry, width)
-    if line:
-        yield line
 
 
 def _bar_runs(
@@ -147,7 +135,7 @@ def draw_heat_map(node: nodes.HeatMap, width: int) -> list[Text]:
         rows.append(text(Run(f"{cut(each, _MOST_NAME):>{name}}", "dim"), *drawn))
     if left:
         rows.append(text(Run(f"… and {plural(left, 'more column')}", "dim")))
-    return [*rows, *(text(Run(line, "dim")) for line in _wrapped(_marks(node.marks), width))]
+    return [*rows, *(text(Run(line, "dim")) for line in wrapped(_marks(node.marks), width))]
 
 
 def _cell_words(cell: nodes.HeatCell | None, labelled: bool) -> str:

@@ -4,7 +4,7 @@ A drawing is a list of rows of runs, for terminals (``render/text``) and the TUI
 counts cells; a row may be shorter.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from irlens.model.text import count, plural
 from irlens.render.view import nodes
@@ -38,11 +38,14 @@ def columns(eighths: Sequence[int], height: int) -> list[str]:
 
 
 def draw_timeline(timeline: nodes.Timeline, width: int) -> list[Text]:
-    """Return a timeline; nothing where ``width`` has no room for it."""
+    """Return a timeline, with fewer iterations where ``width`` has no room for all of them."""
     before = _LABEL if timeline.start < 0 else 0
     cell = min((width - _LABEL - before) // timeline.iterations, _MOST_CELL)
     if cell < _LEAST_CELL:
-        return []
+        shorter = timeline.shorter()
+        if shorter is None:
+            return [text(Run(cut(timeline.described, width), "dim"))]
+        return draw_timeline(shorter, width)
 
     def at(position: float) -> int:
         return before + round(position * (cell if position >= 0 else before))
@@ -86,9 +89,9 @@ def draw_timeline(timeline: nodes.Timeline, width: int) -> list[Text]:
                 Run(" groups", "dim"),
             )
         )
-    kept = f"  ┄ {timeline.kept}" if timeline.kept else ""
-    legend = f"● {timeline.issued}  ━ in flight{kept}  ■ {timeline.used}"
-    return [*rows, text(Run(legend, "dim"))]
+    kept = [f"┄ {timeline.kept}"] if timeline.kept else []
+    legend = (f"● {timeline.issued}", "━ in flight", *kept, f"■ {timeline.used}")
+    return [*rows, *(text(Run(line, "dim")) for line in wrapped(legend, width))]
 
 
 def _phase(name: str, width: int, *, rule: bool) -> str:
@@ -202,6 +205,18 @@ def _scaled(parts: Sequence[tuple[int, str]], total: int, width: int) -> str:
         end = min(max(round(before / total * width), len(drawn) + 1), width - later)
         drawn += fill * (end - len(drawn))
     return drawn[:width]
+
+
+def wrapped(entries: Iterable[str], width: int) -> Iterator[str]:
+    """Yield lines of a legend's entries, none of which is broken."""
+    line = ""
+    for entry in entries:
+        if line and len(line) + 2 + len(entry) > width:
+            yield line
+            line = ""
+        line = f"{line}  {entry}" if line else cut(entry, width)
+    if line:
+        yield line
 
 
 def cut(line: str, width: int) -> str:

@@ -10,8 +10,19 @@ from textual.widgets import Static
 
 from irlens.model.report import Report, Severity
 from irlens.model.text import count, plural, printable_line
+from irlens.render.view.nodes import Facts, Run, text
 from irlens.session.workbench import Entry
-from irlens.tui.drawing import BAD, DIM, WARN, flowing, lines, shortened
+from irlens.tui.drawing import (
+    BAD,
+    SEVERITY_SIGN,
+    WARN,
+    content_of,
+    drawn,
+    flowed,
+    headline,
+    lines,
+    shortened,
+)
 from irlens.tui.entries.cells import age, finding_pieces, mark, settings
 from irlens.tui.entries.layout import elided
 
@@ -88,22 +99,22 @@ class EntrySummary(Static):
 
 
 def _rows(entry: Entry, report: Report | None, width: int) -> Iterator[Content]:
-    about = [Content.styled(part, DIM) for part in _compiled_for(entry)]
+    about = [text(Run(part, "dim")) for part in _compiled_for(entry)]
     if entry.place:
-        about.append(Content.styled(elided(printable_line(entry.place), width), DIM))
-    name = Content.styled(printable_line(entry.kernel), "bold")
+        about.append(text(Run(elided(printable_line(entry.place), width), "dim")))
+    name = Run(entry.kernel, "strong")
     if width < _WIDE:
-        yield name
-        yield flowing(Content(""), about, " · ", width)
+        yield content_of((name,))
+        yield from flowed(about, width)
     else:
-        yield flowing(name + Content("  "), about, " · ", width)
+        yield from flowed(about, width, first=text(name, "  "))
     if entry.problem:
         yield Content("")
         yield Content.styled(printable_line(entry.problem), BAD)
         return
     if entry.config is not None:
-        pairs = [Content(f"{name} {value}") for name, value in settings(entry.config).items()]
-        yield flowing(Content(""), pairs, "  ", width)
+        pairs = [text(f"{name} {value}") for name, value in settings(entry.config).items()]
+        yield from flowed(pairs, width, gap="  ")
     if report is not None:
         yield from _about(report, width)
 
@@ -112,7 +123,7 @@ def _compiled_for(entry: Entry) -> Iterator[str]:
     if entry.target is not None:
         yield entry.target.full_name
     if entry.triton_version:
-        yield f"Triton {printable_line(entry.triton_version)}"
+        yield f"Triton {entry.triton_version}"
     if entry.modified is not None:
         yield age(time.time() - entry.modified, entry.modified)
 
@@ -123,12 +134,14 @@ def _about(report: Report, width: int) -> Iterator[Content]:
     from irlens.render.view.findings import findings
     from irlens.render.view.report import facts, pipeline_facts
     from irlens.render.view.verdict import verdict
-    from irlens.tui import nodes
+    from irlens.tui.panels import in_brief
 
-    yield from nodes.headline(verdict(report), width)
+    yield from headline(verdict(report), width)
     if (found := findings(report)) is not None:
-        yield from nodes.findings(found.findings, width)
+        for each in found.findings:
+            first = text(Run(f"{SEVERITY_SIGN[each.severity]} {each.code} ", each.tone))
+            yield from flowed([text(each.message)], width, first=first)
     known = list(facts(report).facts)
     if (loops := pipeline_facts(report)) is not None:
         known += loops.facts
-    yield from nodes.facts(known, width, most=1)
+    yield from drawn([Facts(tuple(in_brief(fact, 1) for fact in known))], width)

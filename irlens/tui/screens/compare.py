@@ -16,7 +16,7 @@ from irlens.model.errors import IrlensError
 from irlens.model.source import Span
 from irlens.model.text import count, printable_line
 from irlens.tui.code.difference import Difference
-from irlens.tui.drawing import DIM, lines, shortened
+from irlens.tui.drawing import DIM, content_of, lines, shortened
 from irlens.tui.panels import draw_changes, sides
 from irlens.tui.screens import view_bindings
 from irlens.tui.screens.diff_actions import YES_OR_NO, DiffActions, diff_bindings
@@ -152,7 +152,7 @@ source locations and addresses are not compared.
         self.query_one(Panel).show(lambda width: self._draw_changes(comparison, width))
         kernels = dict.fromkeys((comparison.before.kernel, comparison.after.kernel))
         title = Content.assemble(
-            (printable_line(" → ".join(kernels)), "bold"), "  ", sides(comparison)
+            (printable_line(" → ".join(kernels)), "bold"), "  ", content_of(sides(comparison))
         )
         before, after = comparison.before.target, comparison.after.target
         # Targets that differ are part of the title.

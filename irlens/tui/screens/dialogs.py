@@ -16,8 +16,8 @@ from textual.widgets.option_list import Option
 
 from irlens.model.text import printable_line
 from irlens.render.view.nodes import Section
+from irlens.tui.drawing import page
 from irlens.tui.entries.columns import BROWSER_COLUMNS
-from irlens.tui.nodes import page
 from irlens.tui.widgets import Panel
 from irlens.tui.widgets.key_bar import KeyBar
 

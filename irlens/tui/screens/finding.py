@@ -14,7 +14,7 @@ from irlens.model.text import printable
 from irlens.model.why import Explanations
 from irlens.render.view.nodes import Headline, Node, Section, Sentence, Settings
 from irlens.render.view.why import summary, why_view
-from irlens.tui.nodes import page
+from irlens.tui.drawing import page
 from irlens.tui.screens.dialogs import Reading
 from irlens.tui.services import Context, PassPlace
 from irlens.tui.services.threads import run_in_thread

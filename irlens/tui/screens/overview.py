@@ -26,17 +26,14 @@ from irlens.render.view.findings import (
     not_looked_for,
     severities_in_words,
 )
-from irlens.render.view.nodes import SIGNS, FindingItem, Run, Text
+from irlens.render.view.nodes import SIGNS, FindingItem, Run, Text, text
 from irlens.render.view.verdict import verdict
 from irlens.render.view.why import summary
 from irlens.tui.drawing import (
     DIM,
     SEVERITY_SIGN,
     SEVERITY_STYLE,
-    STYLES,
-    content_of,
-    contents_of,
-    flowing,
+    flowed,
     lines,
 )
 from irlens.tui.panels import Panels
@@ -124,8 +121,8 @@ class Findings(Panel):
     def _drawing(self, width: int) -> Content:
         if not self._findings:
             tone = self._summary[0].tone
-            sign = Content.styled(f"{SIGNS.get(tone, '·')} ", STYLES[tone])
-            return flowing(sign, [content_of(self._summary)], "", width)
+            sign = f"{SIGNS.get(tone, '·')} "
+            return lines(flowed([self._summary], width, first=text(Run(sign, tone))))
         rows = []
         for number, item in enumerate(self._items):
             here = number == self._cursor and self.has_focus
@@ -138,12 +135,11 @@ class Findings(Panel):
                     (place, DIM),
                 )
             )
-            for text, style in ((item.message, ""), (item.hint, DIM)):
-                told = Content.styled(printable_line(text), style)
-                rows.append(flowing(Content("   "), [told], "", width))
+            told = [[text(item.message)], [text(Run(item.hint, "dim"))] if item.hint else []]
             if (known := self._explanation(self._findings[number])) is not None:
-                phrases = contents_of([(run,) for run in summary(known)])
-                rows.append(flowing(Content("   "), phrases, " · ", width))
+                told.append([(run,) for run in summary(known)])
+            for phrases in filter(None, told):
+                rows += flowed(phrases, width, first=text("   "))
         return lines(rows)
 
 

@@ -18,6 +18,7 @@ from irlens.model.errors import IrlensError
 from irlens.model.passes import Crossing, CrossingKind, FollowedLine, LineStep, Passes, PassRun
 from irlens.model.source import SourceLocation
 from irlens.model.text import plural, printable_line
+from irlens.render.text_table import table_rows
 from irlens.render.view.passes import (
     changing_passes,
     crossing_words,
@@ -28,8 +29,7 @@ from irlens.render.view.passes import (
 )
 from irlens.tui.code import Document, python_document
 from irlens.tui.code.difference import Difference
-from irlens.tui.drawing import DIM, lines
-from irlens.tui.nodes import table_parts
+from irlens.tui.drawing import DIM, contents_of, lines
 from irlens.tui.screens import EntryScreen
 from irlens.tui.screens.dialogs import choice_bindings
 from irlens.tui.screens.diff_actions import DiffActions, diff_bindings
@@ -270,7 +270,7 @@ last pass.
         # A line for the operations where there is room; those of the selected pass are below.
         notes = [Content.styled(f"    {each.note}", DIM) for each in table.rows]
         bare = replace(table, rows=tuple(replace(each, note="") for each in table.rows))
-        _, rows = table_parts(bare, width)
+        rows = [contents_of(each) for each in table_rows(bare, width)[1:]]
         for drawn, note in zip(rows, notes, strict=True):
             if not self.has_class("-short"):
                 drawn.append(note.truncate(width, ellipsis=True))

@@ -15,10 +15,10 @@ from textual.widgets.option_list import Option
 from irlens.model.suggestion import Suggestion
 from irlens.model.text import printable_line
 from irlens.render.options import Options
+from irlens.render.text_table import table_rows
 from irlens.render.view.nodes import Node, Table
 from irlens.render.view.suggestion import suggestion_view
-from irlens.tui.drawing import lines
-from irlens.tui.nodes import draw, table_parts
+from irlens.tui.drawing import contents_of, drawn, lines
 from irlens.tui.screens.dialogs import Choices, Dialog
 from irlens.tui.services.compilations import Shown
 from irlens.tui.widgets.key_bar import KeyBar
@@ -107,10 +107,10 @@ the noise of the estimate are "as fast".
         highlighted = choices.highlighted
         at = next((n for n, node in enumerate(self._view) if isinstance(node, Table)), None)
         above = self._view if at is None else self._view[:at]
-        self.query_one("#above", Static).update(lines(draw(above, width)))
+        self.query_one("#above", Static).update(lines(drawn(above, width)))
         if at is None:
             return
-        self.query_one("#below", Static).update(lines(draw(self._view[at + 1 :], width)))
+        self.query_one("#below", Static).update(lines(drawn(self._view[at + 1 :], width)))
         choices.set_options(self._options(self._view[at], width))
         first = next((n for n, each in enumerate(choices.options) if each.id is not None), None)
         choices.highlighted = first if highlighted is None else highlighted
@@ -118,7 +118,7 @@ the noise of the estimate are "as fast".
     def _options(self, node: Node, width: int) -> Iterator[Option]:
         """Yield the table's titles, the current configuration, and its neighbours to choose."""
         assert isinstance(node, Table)
-        titles, (current, *neighbours) = table_parts(node, width)
+        titles, current, *neighbours = map(contents_of, table_rows(node, width))
         yield Option(lines(titles), disabled=True)
         yield Option(lines(current), disabled=True)
         for number, rows in enumerate(neighbours):

@@ -11,6 +11,7 @@ from textual.widgets import Static
 
 from irlens.model.errors import IrlensError
 from irlens.model.text import printable_line
+from irlens.render.view import nodes
 from irlens.session.workbench import Inquiry
 from irlens.tui.drawing import DIM, WARN, lines
 from irlens.tui.services.compilations import Compilations
@@ -190,7 +191,7 @@ class ChangesSince(Static):
 
         sides = panels.sides(origin.comparison)
         # A changed size may change every argument: too long for one line.
-        if not origin.has_changes or sides.cell_length > width // 2:
-            sides = Content(origin.label)
-        summary = panels.changes_headline(origin.comparison, sides + "  ", width - 4)
+        if not origin.has_changes or nodes.width(sides) > width // 2:
+            sides = nodes.text(origin.label)
+        summary = panels.changes_headline(origin.comparison, nodes.text(*sides, "  "), width - 4)
         self.update(lines([*summary, Content.styled(f"c shows all changes · {position}", DIM)]))

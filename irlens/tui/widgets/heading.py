@@ -12,9 +12,8 @@ from textual.widgets import Static
 
 from irlens.model.report import Report
 from irlens.model.text import printable_line
-from irlens.render.view.nodes import Headline
-from irlens.tui import nodes
-from irlens.tui.drawing import DIM, flowing, lines, shortened
+from irlens.render.view.nodes import Headline, text
+from irlens.tui.drawing import DIM, flowed, headline, lines, shortened
 from irlens.tui.services import VIEWS
 
 #: Style metadata that names the view a part of the text leads to.
@@ -82,7 +81,7 @@ class Verdict(Static):
     def _draw(self) -> None:
         if self._headline is not None:
             width = self.content_size.width or self.screen.size.width - 2
-            self.update(lines(nodes.headline(self._headline, width)))
+            self.update(lines(headline(self._headline, width)))
 
 
 def report_title(report: Report) -> Content:
@@ -152,12 +151,10 @@ class LineFacts(Static):
             self._draw()
 
     def _draw(self) -> None:
-        rows = [Content(printable_line(self._first))]
-        if self._facts:
-            facts = [Content(printable_line(fact)) for fact in self._facts]
-            rows.append(flowing(Content(""), facts, "   ", self._width or self.screen.size.width))
         width = self._width or self.screen.size.width
-        wrapped = [part for row in rows for line in row.split() for part in line.wrap(width)]
+        wrapped = flowed([text(self._first)], width)
+        if self._facts:
+            wrapped += flowed([text(fact) for fact in self._facts], width, gap="   ")
         self.update(lines(shortened(wrapped, _MAX_HEIGHT, width)))
         if self._width:
             self._height = min(max(len(wrapped), self._height), _MAX_HEIGHT)

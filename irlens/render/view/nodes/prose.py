@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
+from unicodedata import east_asian_width
 
 import msgspec
 
@@ -187,6 +188,14 @@ def phrases(*items: str | Run | Text, stands_for: str = "", separator: str = " Â
     """Return phrases; empty ones are left out."""
     texts = (item if isinstance(item, tuple) else text(item) for item in items)
     return Phrases(tuple(each for each in texts if each), stands_for, separator)
+
+
+def width(content: Sequence[Run]) -> int:
+    """Return the columns of a text: a letter of East Asia takes two."""
+    whole = plain(content)
+    if whole.isascii():
+        return len(whole)
+    return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in whole)
 
 
 def plain(content: Sequence[Run]) -> str:
