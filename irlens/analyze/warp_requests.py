@@ -205,7 +205,8 @@ def _count(
             int((requests * weight).sum()),
             int((sectors * weight).sum()),
             int((ideal * weight).sum()),
-            _runs(access, places[..., 0], lanes, touched, ideal, weight),
+            _runs(access, places[..., 0], lanes, touched, ideal, weight)
+            + Runs(aligned_sectors=int(((sectors - touched.sum(axis=-1)) * weight).sum())),
             int((lines.sum(axis=-1) * weight).sum()),
             int((wavefronts * weight).sum()),
         )

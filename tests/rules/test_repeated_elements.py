@@ -70,3 +70,12 @@ def test_shows_what_each_cta_of_a_cluster_loads(look: Look) -> None:
     assert finding.hint == "num_ctas=1 takes them once"
     assert look("IRL302", "dots.py", num_ctas=2) == []
     assert look(CODE, "dots.py") == []
+
+
+def test_copies_that_repeat_rows_are_not_misaligned(look: Look) -> None:
+    """The eight rows of a word of 4-bit weights are copied from one, in groups of 128 bytes."""
+    (finding,) = look(CODE, "grouped_weights.py")
+    assert " takes each element 8 times: neighbours in the tile have the same address" in (
+        finding.message
+    )
+    assert look("IRL307", "grouped_weights.py") == []
