@@ -32,7 +32,7 @@ _MOST_REMARKS = 3
 #: What to try where a pass of this name fails.
 _ADVICE = (
     (
-        r"warp.?spec|partition|\bws",
+        r"warp.?spec|partition|\b(?:nv)?ws",
         "compile it without warp specialization (warp_specialize=False)",
     ),
     (r"pipelin|prefetch|schedul|expand", "try another num_stages; 1 pipelines nothing"),

@@ -52,6 +52,7 @@ def test_a_crash_is_one_line(printed: str, text: str) -> None:
 
 def test_what_to_try_follows_from_the_pass() -> None:
     assert "warp_specialize=False" in advice("NVGPUWarpSpecialization")
+    assert "warp_specialize=False" in advice("NVWSLowerAref")
     assert "num_stages" in advice("TritonGPUPipeline")
     assert "--triton" in advice("SomethingElse")
 
