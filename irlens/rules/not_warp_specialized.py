@@ -43,6 +43,7 @@ from collections.abc import Iterator, Sequence
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir.operations import FLATTENED, SPECIALIZED
 from irlens.isa.mlir.products import PRODUCTS
 from irlens.model.report import Blame, Severity
 from irlens.rules import Match
@@ -52,7 +53,6 @@ NAME = "not-warp-specialized"
 SEVERITY: Severity = "warning"
 NEEDS = ("ttir", "ttgir")
 
-_ASKED = "tt.warp_specialize"
 #: The first compute capability with warp specialization.
 _HOPPER = 90
 #: The only number of warps that Hopper's pass takes.
@@ -64,6 +64,8 @@ _HINTS = {
     "warps": f"compile with num_warps={_WARPS}",
     "stages": f"compile with num_stages={_STAGES} or more",
     "pointers": "load the operands with tensor descriptors",
+    "fused": "remove flatten=True from it",
+    "condition": "multiply in every iteration, by masked operands where nothing is to be added",
     "not asked": "write the loop as tl.range(..., warp_specialize=True)",
     "": "irlens passes shows what the passes of warp specialization leave",
 }
@@ -86,9 +88,9 @@ def _matches(facts: Facts, *, asked: bool) -> Iterator[Match]:
         return
     dots = [each.index for each in facts.ttir.named(*PRODUCTS)]
     for loop in facts.ttir.named("scf.for"):
-        if loop.flag(_ASKED) != asked or not (asked or _holds(loop, dots)):
+        if loop.flag(SPECIALIZED) != asked or not (asked or _holds(loop, dots)):
             continue
-        kind, reason = _reason(facts, facts.ttir, loop) if asked else ("not asked", _NOT_ASKED)
+        kind, reason = _reason(facts, facts.ttir, loop) if asked else ("not asked", _NOTSPECIALIZED)
         source = user_line(loop)
         place = source or f"ttir:{loop.span.line}"
         requests = "requests warp specialization and has none" if asked else "has one kind of warp"
@@ -108,7 +110,7 @@ def _holds(loop: Operation, indices: Sequence[int]) -> bool:
     return at < len(indices) and indices[at] < loop.end
 
 
-_NOT_ASKED = "warp_specialize=True is not requested for it"
+_NOTSPECIALIZED = "warp_specialize=True is not requested for it"
 
 
 def _reason(facts: Facts, module: Module, loop: Operation) -> tuple[str, str]:
@@ -119,7 +121,8 @@ def _reason(facts: Facts, module: Module, loop: Operation) -> tuple[str, str]:
     if arch.vendor != "nvidia" or (capability := int(arch.name.removeprefix("sm_"))) < _HOPPER:
         return "target", f"Triton specializes no warps on {arch.name}"
     body = module.body(loop)
-    if not any(each.name in PRODUCTS for each in body):
+    products = [each for each in body if each.name in PRODUCTS]
+    if not products:
         return "no dot", "no dot is in the loop"
     if capability == _HOPPER:
         if facts.config.num_warps != _WARPS:
@@ -128,4 +131,9 @@ def _reason(facts: Facts, module: Module, loop: Operation) -> tuple[str, str]:
             return "stages", f"it takes {_STAGES} stages or more"
     if not any(each.name.startswith("tt.descriptor_") for each in body):
         return "pointers", "its loads go through pointers, not tensor descriptors (TMA)"
+    parents = [module.operations[each.parent] for each in products if each.parent is not None]
+    if capability == _HOPPER and loop.flag(FLATTENED):
+        return "fused", "Hopper's pass takes no nest that flatten=True has made one loop of"
+    if capability == _HOPPER and any(each.does == "if" for each in parents):
+        return "condition", "Hopper's pass takes no dot in a condition"
     return "", "the IR does not show why"

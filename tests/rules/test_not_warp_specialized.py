@@ -49,6 +49,22 @@ def test_shows_a_loop_without_a_product(target: str, look: Look) -> None:
     assert finding.message.endswith("no dot is in the loop")
 
 
+@SINCE_38
+@pytest.mark.parametrize(
+    ("kernel", "reason", "setting"),
+    [
+        ("ws_tiles", "takes no nest that flatten=True has made one loop of", "FLAT"),
+        ("ws_sparse", "takes no dot in a condition", "SKIP"),
+    ],
+)
+def test_shows_what_hopper_does_not_divide(
+    kernel: str, reason: str, setting: str, look: Look
+) -> None:
+    (finding,) = look(CODE, f"warp_specialized.py:{kernel}", "sm_90")
+    assert finding.message.endswith(reason)
+    assert look(CODE, f"warp_specialized.py:{kernel}", "sm_90", **{setting: False}) == []
+
+
 @pytest.mark.parametrize("target", ["sm_90", "sm_100", "sm_120"])
 def test_silent_where_warps_are_specialized(target: str, look: Look) -> None:
     assert look(CODE, KERNEL, target) == []

@@ -5,11 +5,17 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from irlens.analyze.address_slice import computed_from
-from irlens.analyze.counterfactuals.change import Change, Symptom, enough_warps, setting
+from irlens.analyze.counterfactuals.change import (
+    Change,
+    Symptom,
+    enough_warps,
+    place_of,
+    setting,
+)
 from irlens.analyze.counterfactuals.products import summed_dimension
 from irlens.isa import mlir
 from irlens.isa.mlir import Module, Operation, edits
-from irlens.isa.mlir.operations import SPECIALIZED
+from irlens.isa.mlir.operations import FLATTENED, SPECIALIZED
 from irlens.isa.mlir.types import Pointer, Tensor
 
 #: The first Triton whose descriptors' types name no tensor.
@@ -38,6 +44,14 @@ def of_one_kind_of_warp(symptom: Symptom) -> Iterator[Change]:
         yield from _specialized(symptom, loop)
     elif kind == "pointers" and loop is not None:
         yield Change(_THROUGH, ttir=_through_descriptors(symptom, _loads(symptom.module, loop)))
+    elif kind == "fused" and loop is not None:
+        text = edits.without_flag(symptom.module, loop, FLATTENED)
+        yield Change("without flatten=True on the loop", ttir=text)
+    elif kind == "condition" and loop is not None:
+        for each in symptom.module.own(loop):
+            if each.does == "if":
+                text = edits.with_one_way(symptom.module, each)
+                yield Change(f"the condition{place_of(each)} always taken", ttir=text)
     elif kind == "warps":
         yield from enough_warps(symptom)
     elif kind == "stages":
