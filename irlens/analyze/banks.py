@@ -19,7 +19,7 @@ from irlens.isa.mlir.linear_maps import LinearMap
 
 BANKS = 32
 _WORD = 4
-_WIDEST = 16
+WIDEST = 16
 
 
 def passes(
@@ -45,7 +45,7 @@ def passes(
     """
     steps = [place(basis)[0] for basis in registers.register if any(basis)]
     vector = 1
-    while vector * size < _WIDEST and vector in steps:
+    while vector * size < WIDEST and vector in steps:
         vector *= 2
     apart = [place(basis)[0] for basis in registers.lane if any(basis)]
     apart += [step for step in steps if step >= vector or step.bit_count() != 1]

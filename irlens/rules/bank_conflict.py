@@ -79,20 +79,44 @@ def find(facts: Facts) -> Iterator[Match]:
         if passes is None or passes < _TOLERATED or source is None or source in reported:
             continue
         reported.add(source)
+        held = _moved_at_once(operation)
         verb = "reads" if operation.name == "ttg.local_load" else "writes"
         yield Match(
             message=(
                 f"{source} {verb} {facts.words.shared_memory} with {passes:.0f}-way bank conflicts:"
                 f" a {facts.words.warp}'s request takes {times.format(passes)}"
             ),
-            hint="let threads access shared memory along its rows, not down its columns",
+            hint=_hint(held, verb),
             stage=facts.ttgir.stage,
             line=operation.span.line,
             source=source,
             blame=Blame(
-                reason=f"threads go down the columns of the buffer that it {verb}", kind=verb
+                reason=(
+                    f"each {facts.words.thread} holds more than {held} consecutive elements"
+                    if held
+                    else f"threads go down the columns of the buffer that it {verb}"
+                ),
+                kind=verb,
+                suffices=held,
             ),
         )
+
+
+def _moved_at_once(operation: Operation) -> int | None:
+    """Return how many elements of a vector a thread moves at once; ``None`` for a matrix."""
+    buffer = next(each for each in map(_described, operation.types) if isinstance(each, MemDesc))
+    bits = buffer.element.bits
+    return banks.WIDEST * 8 // bits if len(buffer.shape) == 1 and bits else None
+
+
+def _hint(held: int | None, verb: str) -> str:
+    if held:
+        return (
+            f"give each thread {held} consecutive elements, 16 B, or fewer: no layout of shared"
+            " memory swizzles a vector"
+        )
+    along = "let threads access shared memory along its rows, not down its columns"
+    return along if verb == "reads" else f"{along}; load an operand's data with K contiguous"
 
 
 def _passes(module: Module, operation: Operation, arch: Arch) -> float | None:
@@ -102,14 +126,14 @@ def _passes(module: Module, operation: Operation, arch: Arch) -> float | None:
     descriptor = next((each for each in kinds if isinstance(each, MemDesc)), None)
     if tensor is None or descriptor is None or tensor.shape != descriptor.shape:
         return None
-    if operation.name == _COPY:
+    if operation.name == _COPY and len(tensor.shape) > 1:
         return _copied(module, tensor, descriptor) if arch.vendor == "nvidia" else None
     encoding, bits = encoding_of(module, tensor), tensor.element.bits
     if encoding is None or encoding.kind not in _BY_THREADS or bits is None or bits < 8:
         return None
     registers = linear_map(tensor.layout, tensor.shape, module.aliases)
     whole = descriptor.whole[-len(descriptor.shape) :]
-    if isinstance(registers, Unmapped) or arch.shared_banks is None or len(tensor.shape) < 2:
+    if isinstance(registers, Unmapped) or arch.shared_banks is None:
         return None
     try:
         shared = memory_map(descriptor.layout, whole, module.aliases)

@@ -49,6 +49,19 @@ def test_shows_weights_that_are_unpacked_and_joined(look: Look, target: str) -> 
     )
 
 
+def test_shows_a_vector_of_which_threads_hold_more_than_they_move(look: Look) -> None:
+    """A swizzle would change nothing: it moves rows (triton#8149)."""
+    kernel = "../gluon/vector.py"
+    (finding,) = look(CODE, kernel)
+    assert finding.message == (
+        "vector.py:29 writes shared memory with 4-way bank conflicts: a warp's request takes 4"
+        " passes instead of one"
+    )
+    assert finding.hint is not None
+    assert finding.hint.startswith("give each thread 4 consecutive elements, 16 B, or fewer")
+    assert look(CODE, kernel, along="BlockedLayout([4], [32], [4], [0])") == []
+
+
 def test_counts_the_least_of_amd(look: Look) -> None:
     """64 lanes read 8 bytes each of 32 rows of 128 bytes, all in four of 32 banks."""
     (finding,) = look(CODE, "flash_attention", "gfx942")
