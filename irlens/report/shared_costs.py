@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: What accesses shared memory, or shuffles, besides conversions and copies.
 _USES_SHARED: frozenset[Deed] = frozenset({
-    "reduce", "scan", "histogram", "gather", "atomic", "call", "load shared", "store shared",
+    "reduce", "scan", "histogram", "gather", "call", "load shared", "store shared",
     "allocate shared",
 })  # fmt: skip
 #: Bytes that a bank moves in a cycle ("LDS" in AMD's and "Shared Memory" in NVIDIA's guides).
@@ -95,7 +95,7 @@ def _priced(
 ) -> list[Conversion]:
     """Return conversions of one place with their prices, each its part by its bytes."""
     indices = costs.at(frames)
-    others = sorted({each.name for each in module.operations if _shares(each, frames)})
+    others = sorted({each.name for each in module.operations if _shares(module, each, frames)})
     found = []
     for each in members:
         alike = [one for one in members if one.through == each.through]
@@ -116,11 +116,14 @@ def _priced(
     return found
 
 
-def _shares(operation: Operation, frames: tuple[SourceLocation, ...]) -> bool:
+def _shares(module: Module, operation: Operation, frames: tuple[SourceLocation, ...]) -> bool:
     """Whether an operation of a place accesses shared memory, or shuffles, besides conversions."""
-    return operation.location == frames and (
-        operation.does in _USES_SHARED or operation.name in COPIES
-    )
+    if operation.location != frames:
+        return False
+    if operation.does == "atomic":  # whose result passes through shared memory if it has a reader
+        reads = (each for read in module.values.operands for each in read)
+        return any(each and each.operation == operation.index for each in reads)
+    return operation.does in _USES_SHARED or operation.name in COPIES
 
 
 def _ordered(conversions: Iterable[Conversion]) -> list[Conversion]:

@@ -117,3 +117,24 @@ def test_wgmma_of_other_ctas_leaves_the_wavefronts_of_a_launch_open(name: str, t
     assert section is not None
     sentences = [str(each) for each in section.children if isinstance(each, Sentence)]
     assert any("wgmma of other CTAs" in each for each in sentences) == told
+
+
+@pytest.mark.parametrize(
+    ("used_by", "before", "depth", "told"),
+    [
+        ("tt.atomic_rmw", "nvidia_mma", 1, True),
+        ("tt.store", "linear", 2, True),
+        ("tt.store", "nvidia_mma", 0, False),
+        ("tt.store", "blocked 1×8", 1, False),
+        ("tt.dot", "nvidia_mma", 1, False),
+    ],
+)
+def test_results_that_go_to_memory_are_said_to_need_it(
+    used_by: str, before: str, depth: int, told: bool
+) -> None:
+    each = conversion(12, 8.0, 0.4, depth)
+    each = msgspec.structs.replace(each, used_by=used_by, before_kind=before)
+    section = conversions_section(report([each]))
+    assert section is not None
+    texts = [str(one) for one in section.children if isinstance(one, Sentence)]
+    assert any("no form of the loop takes less" in text for text in texts) == told

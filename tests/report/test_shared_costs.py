@@ -97,3 +97,11 @@ def test_lds_moves_each_byte_of_a_conversion_twice_at_least() -> None:
 
 def test_what_banks_a_work_group_processor_has_is_open() -> None:
     assert [each.least_us for each in _converted("rx7900xtx")] == [None] * 2
+
+
+def test_an_atomic_whose_result_nobody_reads_leaves_shared_memory_to_the_conversion() -> None:
+    capture = irlens.capture(f"{FINDINGS}/users.py:split_k", "h100", BM=32, BN=32, BK=32)
+    inspection = Inspection(capture)
+    (each,) = (each for each in inspection.conversions if each.used_by == "tt.atomic_rmw")
+    assert each.price is not None
+    assert each.price.wavefronts == 2 * 32 * 32 * 4 / 128 * prod(inspection.config.grid or ())

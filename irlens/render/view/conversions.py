@@ -159,8 +159,20 @@ def _conversions(report: Report) -> Iterator[Node]:
         yield table(columns, rows, "layout conversions")
     if len(report.conversions) > _ROWS:
         yield nodes.Sentence(f"{len(report.conversions) - _ROWS} more in the JSON report", "dim")
+    if any(map(_is_result, report.conversions)):
+        yield nodes.Sentence(
+            "before a store or an atomic in a loop: a product's result goes to the threads that"
+            " access neighbours, for which no form of the loop takes less (irlens explain IRL314)",
+            "dim",
+        )
     if rows:
         yield nodes.Sentence("irlens passes KERNEL --conversions names the pass of each", "dim")
+
+
+def _is_result(each: Conversion) -> bool:
+    """Whether a conversion hands a result of NVIDIA's products to memory, in a loop."""
+    is_product = each.before_kind in ("nvidia_mma", "linear")  # "linear": tensor memory's
+    return each.depth > 0 and is_product and each.used_by in ("tt.store", "tt.atomic_rmw")
 
 
 def _runs(mean: float) -> str:
