@@ -24,6 +24,7 @@ from irlens.analyze.counterfactuals import (
     changes_for,
     decided_by,
     is_pass,
+    may_need_passes,
     operations_of,
 )
 from irlens.artifacts import pass_dumps
@@ -74,8 +75,10 @@ def why(
         UnknownNameError: It has no finding of a code.
         KeyboardInterrupt: Before a finding is explained; later ones are then ``left``.
     """
-    request = single_request(kernel, configurations, session)
-    return _explained(request, session, lambda laboratory: laboratory.selected(codes), progress)
+    request, wanted = single_request(kernel, configurations, session), _codes_of(codes)
+    passes = not wanted or any(map(may_need_passes, wanted))
+    request = msgspec.structs.replace(request, passes=passes, remarks=not passes)
+    return _explained(request, session, lambda laboratory: laboratory.selected(wanted), progress)
 
 
 def why_finding(
@@ -101,6 +104,8 @@ def why_finding(
             )
         return same[:1]
 
+    passes = may_need_passes(finding.code)
+    request = msgspec.structs.replace(request, passes=passes, remarks=not passes)
     return _explained(request, session, select, lambda done, total, current: progress(current))
 
 
@@ -114,8 +119,6 @@ def _explained(
     capture = _one(session, request)
     laboratory = _Laboratory(session, request, capture)
     findings = select(laboratory)
-    progress(0, len(findings), "printing the passes")
-    laboratory.listen(findings)
     explained: list[Explanation | None] = []
     try:
         for each in findings:
@@ -164,48 +167,40 @@ def _codes_of(named: tuple[str, ...]) -> set[str]:
 class _Laboratory:
     """One compilation, and recompilations with a change.
 
-    A compilation that prints its passes takes several times as long as one that does not. It is
-    made for findings that a pass decides, and for the change that removes one: most often the first
-    that is tried, whose passes are therefore printed at once.
+    A compilation that prints its passes takes several times as long as one that does not. Of the
+    experiments, the change that removes a finding needs them: most often the first that is tried,
+    whose passes are therefore printed at once.
+
+    Args:
+        request: What it was compiled for, with its passes or its remarks.
     """
 
     progress: Callable[[str], None]
     passes_unknown = ""
 
     def __init__(self, session: Session, request: "Request", capture: Capture) -> None:
-        self._session, self._request, self._capture = session, request, capture
+        self._session, self._capture = session, capture
+        self._request = msgspec.structs.replace(request, passes=False, remarks=False)
         self.report = complete_report(capture)
         self._outcomes = Outcomes()
-        self._states: States | None = None
-        self._remarks: list[str] = []
+        dumps = pass_dumps.of_capture(capture)
+        self._remarks = remarks_of(dumps) if dumps is not None else []
+        self._states = States(capture, dumps) if dumps is not None and dumps.passes else None
+        if request.passes and self._states is None:
+            self.passes_unknown = nothing_printed(capture)
         self._recompiled: dict[tuple[object, ...], Capture] = {}
         code = CaptureCode(capture).source
         if code is None:
             raise ArtifactError(f"{capture.kernel}: no ttir and no ttgir in this capture")
         self._module = code.named
 
-    def listen(self, findings: list[Finding]) -> None:
-        """Compile again, and keep what the compiler prints that explains findings."""
-        if not findings:
-            return
-        passes = any(_needs_passes(each) for each in findings)
-        request = msgspec.structs.replace(self._request, passes=passes, remarks=not passes)
-        capture = _one(self._session, request)
-        dumps = pass_dumps.of_capture(capture)
-        if dumps is not None:
-            self._remarks = remarks_of(dumps)
-            self._states = States(capture, dumps) if dumps.passes else None
-        if passes and self._states is None:
-            self.passes_unknown = nothing_printed(capture)
-
-    def selected(self, codes: tuple[str, ...]) -> list[Finding]:
-        """Return the findings of some codes or names; all of the report if there are none.
+    def selected(self, wanted: set[str]) -> list[Finding]:
+        """Return the findings of some codes; all of the report if there are none.
 
         Raises:
             IrlensError: There is no finding of a code.
-            UnknownNameError: There is no such code.
         """
-        report, wanted = self.report, _codes_of(codes)
+        report = self.report
         found = [each for each in report.findings if not wanted or each.code in wanted]
         for code in sorted(wanted):
             known = [each for each in found if each.code == code]
@@ -405,13 +400,15 @@ class _Laboratory:
         if self._states is None or finding.code in DECIDED_BY_ASSEMBLER:
             return "", None
         if known:
-            ran = [each.name for each in self._states.dumps.passes]
-            known = known if known in ran else RENAMED.get(known, known)
-            return (known, ran.index(known) + 1) if known in ran else ("", None)
+            return self._numbered(known)
         other = self._recompile(change, passes=True)
         dumps = pass_dumps.of_capture(other)
         if dumps is None or not dumps.passes:
             return "", None
+        if change.without:
+            return self._numbered(
+                first_changing(self._states, States(other, dumps), change.without)[0]
+            )
         if (marks := MARKS.get(finding.code)) is not None:
             return first_changing(States(other, dumps), self._states, marks)
         names = operations_of("IRL203" if change.at else finding.code)
@@ -429,6 +426,12 @@ class _Laboratory:
             return "", None  # another GPU has other passes from the beginning
         return name, number
 
+    def _numbered(self, name: str) -> tuple[str, int | None]:
+        """Return a pass that ran, and its number; an empty name if it did not."""
+        ran = [each.name for each in self._states.dumps.passes] if self._states is not None else []
+        name = name if name in ran else RENAMED.get(name, name)
+        return (name, ran.index(name) + 1) if name in ran else ("", None)
+
     def _operations(self, finding: Finding, number: int | None) -> list[str]:
         """Return the line's operations that the finding is about, before a pass, or in ttgir."""
         if self._states is None:
@@ -440,12 +443,6 @@ class _Laboratory:
         steps = follow(self._states, finding.source, until=last - 1).steps
         lines = steps[-1].text if steps else []
         return [line for line in lines if any(f"{name} " in line for name in names)] or lines
-
-
-def _needs_passes(finding: Finding) -> bool:
-    """Whether the compiler's passes say what decides a finding, or what it is about."""
-    known = decided_by(finding)
-    return finding.code not in DECIDED_BY_ASSEMBLER and (not known or is_pass(known))
 
 
 def _version(written: str | None) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from irlens.analyze.counterfactuals import accesses, descriptors, launches, loads, products
 from irlens.analyze.counterfactuals.accesses import ACCESSES
 from irlens.analyze.counterfactuals.change import (
+    SPECIALIZING,
     Change,
     Maker,
     Symptom,
@@ -34,6 +35,7 @@ __all__ = [
     "changes_for",
     "decided_by",
     "is_pass",
+    "may_need_passes",
 ]
 
 #: Findings about accesses that take registers.
@@ -190,7 +192,7 @@ RENAMED: Mapping[str, str] = {
     _OF_AMD: "TritonGPUAssignLatencies",  # NVIDIA's
 }
 #: What the names of the passes have in them that may decide a finding, where others change too.
-MARKS: Mapping[str, tuple[str, ...]] = {"IRL205": ("WarpSpecial", "Partition")}
+MARKS: Mapping[str, tuple[str, ...]] = {"IRL205": SPECIALIZING}
 #: Findings about conversions that the pass which removes them elsewhere decides.
 LASTING = frozenset({"IRL310"})
 #: Findings about the occupancy, which are gone where it is higher.
@@ -223,11 +225,21 @@ def decided_by(finding: Finding) -> str:
         return _OF_AMD
     if finding.code == "IRL302" and kind == "rows":
         return "the tile"
+    if finding.code == "IRL303" and finding.blame is not None and finding.blame.suffices:
+        return "the layout of the vector"
     if finding.code == "IRL314" and kind == "operand":
         return "the order of operands"
     if finding.code == "IRL201" and finding.stage == "amdgcn" and kind not in _OF_PASSES:
         return "LLVM"
     return _DECIDED_BY.get(finding.code, "")
+
+
+def may_need_passes(code: str) -> bool:
+    """Whether the compiler's passes may say what decides a finding, or what it is about."""
+    if code == "IRL311":  # a pass, on GPUs without TMA
+        return True
+    known = _DECIDED_BY.get(code, "")
+    return code not in DECIDED_BY_ASSEMBLER and (not known or is_pass(known))
 
 
 def is_pass(name: str) -> bool:

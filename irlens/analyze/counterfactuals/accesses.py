@@ -7,6 +7,7 @@ from math import prod
 from irlens.analyze.address_slice import argument_roles, computed_from
 from irlens.analyze.addresses import Access, Addresses, divisors
 from irlens.analyze.counterfactuals.change import (
+    SPECIALIZING,
     Change,
     Symptom,
     enough_warps,
@@ -21,7 +22,7 @@ from irlens.analyze.counterfactuals.change import (
 from irlens.analyze.counterfactuals.products import summed_dimension
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation, access_edits, edits
-from irlens.isa.mlir.operations import Deed
+from irlens.isa.mlir.operations import SPECIALIZED, Deed
 from irlens.isa.mlir.types import Pointer, Tensor
 from irlens.model.config import ConstexprValue
 from irlens.model.source import SourceLocation
@@ -278,15 +279,30 @@ def of_scattered(symptom: Symptom) -> Iterator[Change]:
 def of_conflict(symptom: Symptom) -> Iterator[Change]:
     """Yield the loop without pipelining: a pipeline's buffer keeps the order of the load.
 
-    In Gluon the kernel's own layouts are swizzled more. An operand that the tensor core takes with
-    K contiguous is transposed with or without a pipeline.
+    In Gluon the kernel's own layouts are changed. An operand that the tensor core takes with K
+    contiguous is transposed with or without a pipeline, also where it is computed from what a loop
+    loads. Warps that are specialized hand tiles over in buffers that are not swizzled.
     """
-    yield from _swizzled(symptom)
-    if symptom.blame.kind == "writes" and symptom.module.stage == "ttir":
-        yield from along_k(symptom, symptom.operation("load"))
-    module, access = symptom.module, symptom.operation(*ACCESSES, "transpose", "multiply matrices")
+    yield from _in_gluon(symptom)
+    module = symptom.module
+    if module.stage != "ttir":
+        return
+    access = symptom.operation(*ACCESSES, "reshape", "transpose", "multiply matrices")
+    if symptom.blame.kind == "writes" and access is not None:
+        loads = [access] if access.does == "load" else computed_from(module, access)
+        for each in loads:
+            if each.does == "load" and each.parent == access.parent:
+                yield from along_k(symptom, each)
     loop = symptom.enclosing(access, "for")
-    if loop is not None and module.stage == "ttir":
+    if loop is not None and loop.flag(SPECIALIZED):
+        text = edits.without_flag(module, loop, SPECIALIZED)
+        yield Change(
+            "without warp_specialize=True on the loop",
+            ttir=text,
+            cause="warps that are specialized hand the tile over in a buffer without a swizzle",
+            without=SPECIALIZING,
+        )
+    if loop is not None:
         yield stages_of(module, loop, 1, ", which needs no buffer")
 
 
@@ -306,13 +322,21 @@ def along_k(symptom: Symptom, load: Operation | None) -> Iterator[Change]:
     )
 
 
-def _swizzled(symptom: Symptom) -> Iterator[Change]:
-    """Yield other swizzles for each constexpr that is a swizzled layout of shared memory."""
+def _in_gluon(symptom: Symptom) -> Iterator[Change]:
+    """Yield other layouts for each constexpr that is one: more swizzled, or of shorter runs.
+
+    A swizzle moves what lies in different rows: one dimension has none.
+    """
+    held, per_thread = symptom.blame.suffices, r"(?<=size_per_thread=\[)\d+(?=\])"
     for name, value in symptom.config.constexprs.items():
-        if not isinstance(value, str) or not value.startswith("SwizzledSharedLayout("):
+        longer = re.search(per_thread, str(value))
+        if held and longer and int(longer[0]) > held:
+            other = re.sub(per_thread, str(held), str(value))
+            yield Change(f"{name} with size_per_thread=[{held}]", {name: other})
+        if held or not str(value).startswith("SwizzledSharedLayout("):
             continue
         for vector, phases in _SWIZZLES:
-            other = value
+            other = str(value)
             for parameter, number in (("vec", vector), ("per_phase", 1), ("max_phase", phases)):
                 other = re.sub(rf"\b{parameter}=\d+", f"{parameter}={number}", other)
             words = f"vec={vector}, per_phase=1, max_phase={phases}"

@@ -15,6 +15,8 @@ from irlens.model.report import Blame, Finding, Occupancy
 from irlens.model.source import SourceLocation
 
 MOST_WARPS = 32
+#: What the names of the passes have in them that specialize warps.
+SPECIALIZING = ("WarpSpecial", "Partition")
 #: How often a constexpr is doubled.
 _MOST_DOUBLINGS = 3
 
@@ -29,6 +31,7 @@ class Change(msgspec.Struct, frozen=True):
         cause: What it blames instead of the finding's own reason; empty for that.
         at: The line of Python whose loads the deciding pass treats differently; ``None`` for the
             finding's own line.
+        without: What the names of the passes have in them that have nothing to do with the change.
         grows: The dimension of the access's tile that is blamed, from the end (-1); a change that
             makes this one longer, and no other, changes the cause. ``None`` if unknown.
     """
@@ -39,6 +42,7 @@ class Change(msgspec.Struct, frozen=True):
     is_cause: bool = True
     cause: str = ""
     at: SourceLocation | None = None
+    without: tuple[str, ...] = ()
     grows: int | None = None
 
 

@@ -33,6 +33,7 @@ _OUTSIDE = {
     "the assembler": "it assigns registers after all passes",
     "the tile": "its shape, which no pass changes",
     "the order of operands": "no pass exchanges them",
+    "the layout of the vector": "no pass changes it",
     "the loops": "no pass keeps what one has loaded for another",
     "the data": "they are the addresses, which no pass knows",
     "the front end": "Triton promotes types before any pass",
