@@ -63,10 +63,11 @@ class SectorCause(msgspec.Struct, frozen=True):
         copies: Warps that access the same elements; 1 where none do.
         lane_copies: Lanes of a warp that access the same element; 1 where none do.
         repeats: How often an address occurs in the tile, on average.
-        request_bytes: Bytes that a request accesses, at most.
+        request_bytes: Bytes that a request accesses, at most, those of several lanes counted once.
         steps: Bytes from one element to the next along each dimension of the tile; ``None`` where
             they vary.
         extents: Elements of a warp along each dimension.
+        still: The part of neighbours along a dimension that have the same address, at most.
         run: Elements of the tile that lie side by side before the address jumps, on average.
         lanes_along: The dimension that neighbouring threads go along; ``None`` for a scalar.
         vector: Elements of a thread that lie side by side, up to 16 bytes.
@@ -90,6 +91,7 @@ class SectorCause(msgspec.Struct, frozen=True):
     request_bytes: int
     steps: tuple[int | None, ...]
     extents: tuple[int, ...]
+    still: float
     run: float
     lanes_along: int | None
     vector: int
@@ -226,6 +228,7 @@ def _cause(access: Access, issued: WarpAccess, tiles: list[_Tile], granule: int)
         request_bytes=worst.request_bytes,
         steps=_steps(tiles[0].offsets),
         extents=_extents(layout.shape, [*register_bits, *lane_bits]),
+        still=_still(tiles[0].offsets),
         run=_run(tiles[0].offsets, issued.element_bytes),
         lanes_along=along,
         vector=worst.vector,
@@ -242,6 +245,11 @@ def _steps(offsets: "Integers") -> tuple[int | None, ...]:
         moves = np.diff(offsets, axis=axis).reshape(-1)
         steps.append(int(moves[0]) if moves.size and (moves == moves[0]).all() else None)
     return tuple(steps)
+
+
+def _still(offsets: "Integers") -> float:
+    moves = (np.diff(offsets, axis=axis) for axis in range(offsets.ndim))
+    return max((float((each == 0).mean()) for each in moves if each.size), default=0.0)
 
 
 def _run(offsets: "Integers", size: int) -> float:
@@ -276,7 +284,9 @@ class _Losses:
         counted = count(issued, tile.offsets, tile.mask)
         self._sectors = counted.sectors
         self._ideal = counted.ideal_sectors
-        self._aligned = counted.runs.aligned_sectors
+        # Copies of one element by several lanes take more, wherever their runs start.
+        starts_off = counted.runs.starts > 1
+        self._aligned = counted.runs.aligned_sectors if starts_off else counted.sectors
         index, active = instructions(issued)
         self._lanes = active & mask[index[..., 0]]
         self._places = offsets[index]
@@ -284,7 +294,9 @@ class _Losses:
         accessed = offsets[mask]
         # Without the counts, which nobody needs, it imports numpy.ma to look for masked arrays.
         self.repeats = accessed.size / np.unique(accessed, return_counts=True)[0].size
-        self.request_bytes = int(self._lanes.sum(axis=-1).max()) * issued.width
+        first = np.sort(np.where(self._lanes, self._places[..., 0], -1), axis=-1)
+        others = (np.diff(first, axis=-1) > 0).sum(axis=-1) + (first[..., 0] >= 0)
+        self.request_bytes = int(others.max()) * issued.width
         self._by_thread(mask[index])
 
     @property

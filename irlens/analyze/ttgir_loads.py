@@ -127,8 +127,11 @@ class _Finder:
         copies = None if buffer is None else self._buffers.copies(buffer)
         # The copy before the loop may have become one with an equal load of an earlier loop.
         carried = self._carried.iterations(read, loop) if read.name in LOADS else 0
+        used = self._used(read, buffer, loop, peeled)
         if not peeled_copies and carried:
-            peeled_copies, alike = carried, 1
+            peeled_copies, alike, used = carried, 1, Fraction(0)
+        elif read.name in LOADS and peeled_copies <= used * alike:
+            peeled_copies = 0  # those before the loop are for products before it
         ahead = peeled_copies > 0 or (placed.concurrent and copies is not None and copies > 1)
         widest = _widest_access(self._module, read, tile)
         state: LoadState = "in place"
@@ -141,9 +144,7 @@ class _Finder:
             loop_line=loop.span.line,
             loop_source=user_line(loop),
             state=state,
-            iterations_ahead=(
-                _iterations(peeled_copies, alike, self._used(buffer, loop, peeled)) if ahead else 0
-            ),
+            iterations_ahead=_iterations(peeled_copies, alike, used) if ahead else 0,
             shape=tile.shape,
             element=str(tile.element),
             bytes_per_iteration=_bytes(self._module, tile),
@@ -154,9 +155,13 @@ class _Finder:
         )
 
     def _used(
-        self, buffer: int | None, loop: Operation, peeled: dict[int, tuple[int, int]]
+        self,
+        read: Operation,
+        buffer: int | None,
+        loop: Operation,
+        peeled: dict[int, tuple[int, int]],
     ) -> Fraction:
-        """Return how many iterations' tiles of a buffer are multiplied before a loop begins.
+        """Return how many iterations' tiles of a read are multiplied before a loop begins.
 
         A tile may be read into registers before that, for the first iteration of the loop itself.
         """
@@ -171,7 +176,9 @@ class _Finder:
                 self._most[key] = max(tiles, default=Fraction(0))
             return self._most[key]
 
-        return Fraction(0) if buffer is None else min(most(buffer), most(None))
+        if buffer is None:
+            return most(None) if read.name in LOADS else Fraction(0)
+        return min(most(buffer), most(None))
 
     def _buffer(self, read: Operation, tile: Tensor) -> int | None:
         """Return the allocation that a copy fills, and not that of its barrier."""

@@ -4,6 +4,7 @@ A CTA is AMD's workgroup, a warp its wave, shared memory its LDS. AMD's waves ar
 than the waves of a grid, which are therefore rounds there.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import prod
 
@@ -170,15 +171,16 @@ def describe_prefetch(pipeline: Pipeline) -> list[str]:
 
 def describe_loads(loads: Iterable[PipelineLoad]) -> str:
     """Return which loads: "2 × 16 B per lane at k.py:14 and 1 B per lane at k.py:15"."""
-    return " and ".join(_describe_load(each) for each in loads)
-
-
-def _describe_load(load: PipelineLoad) -> str:
-    place = str(load.source) if load.source else f"amdgcn:{load.line}"
-    if load.bytes_per_lane is None:
-        return f"the load at {place}"
-    times = f"{count(load.instructions)} × " if load.instructions > 1 else ""
-    return f"{times}{load.bytes_per_lane} B per lane at {place}"
+    times = Counter[tuple[str, int | None]]()
+    for load in loads:
+        place = str(load.source) if load.source else f"amdgcn:{load.line}"
+        times[place, load.bytes_per_lane] += load.instructions
+    return " and ".join(
+        f"the load at {place}"
+        if width is None
+        else f"{f'{count(number)} × ' if number > 1 else ''}{width} B per lane at {place}"
+        for (place, width), number in times.items()
+    )
 
 
 def describe_distance(load: PipelineLoad) -> str:
@@ -269,9 +271,10 @@ def describe_missing_time(report: Inspected) -> str:
         return ""
     if target is not None and target.vendor != "amd" and target.product is None:
         return f"which GPU it runs on is unknown: {_A_GPU}"
-    reason = report.unknown.get("traffic" if report.traffic is None else "time", "")
+    untold = report.unknown.get("traffic", "")  # of a part of the launch, or of all
+    reason = untold or report.unknown.get("time", "")
     reason = reason or (time.reason if time is not None else "")
     reason = reason or (report.traffic.reason if report.traffic is not None else "")
-    if target is not None and target.vendor == "amd" and report.traffic is not None:
+    if target is not None and target.vendor == "amd" and report.traffic and not untold:
         return f"{reason or 'how long instructions take is unknown'}: {_OTHER_GPU}"
     return reason or "this report does not have it"

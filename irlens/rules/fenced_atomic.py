@@ -68,7 +68,7 @@ def find(facts: Facts) -> Iterator[Match]:
         yield Match(
             message=(
                 f'the atomic{place} has sem="{semantics}": each of its instructions waits for the'
-                " warp's earlier writes, and nothing uses what it returns"
+                f" {facts.words.warp}'s earlier writes, and nothing uses what it returns"
             ),
             hint='sem="relaxed" adds as exactly, unless another program waits for these values',
             stage=module.stage,

@@ -80,8 +80,8 @@ from irlens.analyze.ttgir_refusals import (
     UNKNOWN,
     too_narrow,
 )
-from irlens.isa.mlir import Module
-from irlens.isa.mlir.operations import LOADS
+from irlens.isa.mlir import Module, edits
+from irlens.isa.mlir.operations import DIVISIBILITY, LOADS
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Blame, Severity
 from irlens.rules import Match
@@ -196,11 +196,24 @@ def _reason(load: LoopLoad, facts: Facts) -> str:
         here = [widths[place] for place in widths if place[0] == "load" and load.source in place[1]]
         if here and max(max(sizes) for sizes in here) < _SMALLEST_COPY:
             return (too_narrow(facts.ttgir) if facts.ttgir else "") or UNKNOWN
+    if load.reason == UNKNOWN and facts.ttgir and _is_of_loaded_address(load, facts):
+        return too_narrow(facts.ttgir) or UNKNOWN  # LLVM may widen it
     fused = load.reason in (CONDITIONAL, OWN_ITERATION)
     if fused and facts.ttir is not None and _was_flattened(load, facts.ttir):
         return ONCE_A_TILE
     chained = load.reason == OWN_ITERATION and facts.gpu and facts.gpu.arch.vendor == "amd"
     return CHAINED if chained and facts.ttir and _is_chained(load, facts.ttir) else load.reason
+
+
+def _is_of_loaded_address(load: LoopLoad, facts: Facts) -> bool:
+    """Whether a load of narrow elements has a pointer or a stride of unknown alignment."""
+    module = facts.ttir
+    reads = [] if module is None else module.doing("load")
+    reads = [each for each in reads if user_line(each) == load.source]
+    bits = {getattr(edits.loaded_type(each), "element", None) for each in reads}
+    narrow = all((getattr(each, "bits", None) or 0) < 8 * _SMALLEST_COPY for each in bits)
+    parts = (part for each in reads if module for part in loaded_parts(module, each))
+    return narrow and any(DIVISIBILITY not in part.attributes for part in parts)
 
 
 def _is_chained(load: LoopLoad, ttir: Module) -> bool:

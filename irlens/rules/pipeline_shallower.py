@@ -84,6 +84,7 @@ def unseen(facts: Facts) -> str:
 
 def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each loop of which any load runs less far ahead than requested."""
+    refused = {each.source for each in facts.loads if each.state == "in place"}
     for pipeline in facts.pipelines:
         carried = ""
         exposed = [load for load in pipeline.loads if load.is_exposed]
@@ -104,11 +105,21 @@ def find(facts: Facts) -> Iterator[Match]:
                 kind, carried = "kept", _kept(pipeline, kept)
                 message = f"{message}: {carried}"
                 hint = f"request num_stages={suffices}: as far ahead, and fewer registers"
+            elif used := [each for each in _used_at_once(pipeline) if each.source in refused]:
+                kind, carried = "behind", _behind(used)
+                message = f"{message}: {carried}"
+                hint = f"load these before the loop, or request num_stages={suffices}: as far ahead"
+            elif carried := _waited_early(facts, pipeline):
+                kind, message = "kept", f"{message}: {carried}"
+                hint = f"request num_stages={suffices}: as far ahead, and less to keep"
             elif carried := _buffered(facts, pipeline):
                 kind, message = "buffered", f"{message}: {carried}"
                 hint = f"request num_stages={suffices}: as far ahead, and less LDS"
         elif len(exposed) < len(pipeline.loads) and exposed and _asked(pipeline):
             kind, (message, hint) = "exposed", _exposed(pipeline, exposed)
+            if all(load.source in refused for load in exposed):
+                kind = "refused"
+                hint = "the compiler leaves these loads in place: remove what keeps them there"
         else:
             continue
         yield Match(
@@ -159,6 +170,41 @@ def _chained(pipeline: Pipeline, chain: Chain) -> tuple[str, str]:
     return (
         f"{needs}, and the stages are divided among such loads",
         f"request num_stages={enough} to have them run as far ahead as requested",
+    )
+
+
+def _waited_early(facts: Facts, pipeline: Pipeline) -> str:
+    """Return that LLVM waits for what the ttgir has loaded farther ahead; empty where it does."""
+    state = "registers" if pipeline.kind == "register" else "asynchronous"
+    loads = (each for each in facts.loads if each.state == state and each.iterations_ahead)
+    source, waited = pipeline.source, pipeline.prefetch_iterations
+    ahead = {
+        each.iterations_ahead or 0
+        for each in loads
+        if source and each.loop_source and each.loop_source.line == source.line
+    }
+    if pipeline.stage != "amdgcn" or not ahead or waited is None or waited >= min(ahead):
+        return ""
+    farther = plural(min(ahead), "iteration")
+    return f"the ttgir loads {farther} ahead, and LLVM waits for the data {waited} after its load"
+
+
+def _used_at_once(pipeline: Pipeline) -> list[PipelineLoad]:
+    """Return AMD's loads that their own iteration uses, issued behind others that run ahead."""
+    ahead = [each.line for each in pipeline.loads if each.iterations_ahead]
+    return [
+        each
+        for each in pipeline.loads
+        if each.iterations_ahead == 0 and ahead and each.line > min(ahead)
+    ]
+
+
+def _behind(used: Sequence[PipelineLoad]) -> str:
+    """Return what a loop waits for, and with it for the loads before."""
+    lines = " and ".join(dict.fromkeys(str(each.source) for each in used))
+    return (
+        f"each iteration uses what it loads at {lines}, and loads return in order, so that it waits"
+        " for those before, which are for later iterations"
     )
 
 

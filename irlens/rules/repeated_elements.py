@@ -59,18 +59,28 @@ SEVERITY: Severity = "note"
 NEEDS = ("ttir", "ttgir", "sectors")
 CAUSE: Cause = "coalescing"
 
+#: Neighbours with the same address, of all neighbours along a dimension, that repeat elements.
+_STILL = 0.3
+
 
 def find(facts: Facts) -> Iterator[Match]:
-    """Yield a finding for each access that mostly takes the same elements again."""
+    """Yield a finding for each access that mostly takes the same elements again.
+
+    A single value is a request of each warp: what that is beside the rest of the launch is unknown
+    where the rest is.
+    """
+    is_partial = facts.traffic is None or bool(facts.traffic.reason)
     for cause in facts.sector_causes:
+        if cause.elements == 1 and is_partial:
+            continue
         if cause.kind in ("ctas", "warps", "lanes", "repeated"):
             yield _finding(facts, cause)
 
 
 def _finding(facts: Facts, cause: "SectorCause") -> Match:
-    access, words = cause.access, facts.words
+    access, words, kind = cause.access, facts.words, str(cause.kind)
     if cause.kind == "repeated":
-        complaint, hint = _repeated(cause)
+        kind, complaint, hint = _repeated(cause)
     elif cause.kind == "ctas":
         complaint = f"takes the same elements in each of the cluster's {facts.config.num_ctas} CTAs"
         hint = "num_ctas=1 takes them once"
@@ -88,7 +98,7 @@ def _finding(facts: Facts, cause: "SectorCause") -> Match:
         stage="ttir",
         line=access.line,
         source=access.source,
-        blame=Blame(reason=complaint, kind=cause.kind, suffices=_enough_warps(facts, cause)),
+        blame=Blame(reason=complaint, kind=kind, suffices=_enough_warps(facts, cause)),
     )
 
 
@@ -131,11 +141,13 @@ def _lanes(facts: Facts, cause: "SectorCause") -> tuple[str, str]:
     )
 
 
-def _repeated(cause: "SectorCause") -> tuple[str, str]:
+def _repeated(cause: "SectorCause") -> tuple[str, str, str]:
+    """Return which elements repeat, "repeated" neighbours or "overlapping" parts, and the words."""
     times = f"{cause.repeats:.3g} times" if cause.repeats < 999.5 else f"{cause.repeats:,.0f} times"
     still = [n for n, step in enumerate(cause.steps) if step == 0]
     if still:
         return (
+            "repeated",
             f"takes each element {times}: its address does not depend on dimension {still[0]} of"
             " the tile",
             "load the tile without this dimension, and broadcast the value instead of the pointers",
@@ -143,10 +155,18 @@ def _repeated(cause: "SectorCause") -> tuple[str, str]:
     known = [step for step in cause.steps if step]
     if len(known) == len(cause.steps) > 1:
         return (
+            "overlapping",
             f"takes each element {times}: the rows of the tile are windows that overlap",
             "load each element once and spread it over the windows with tl.gather",
         )
+    if cause.still < _STILL:
+        return (
+            "overlapping",
+            f"takes each element {times}: parts of the tile overlap, as a convolution's windows do",
+            "load each element once and spread it over the windows, if requests limit the kernel",
+        )
     return (
+        "repeated",
         f"takes each element {times}: neighbours in the tile have the same address",
         "load each element once and repeat the value (tl.reshape of a broadcast, or tl.gather)",
     )

@@ -81,8 +81,8 @@ _ROWS = "let a dimension of the tile follow the contiguous rows, in place of // 
 _SORT = "sort the indices, or let each of them name a longer row"
 _APART = "let neighbouring threads access the dimension that is contiguous in memory"
 _BESIDE = "an access of a narrower type beside this one, such as a mask, gives each thread more"
-#: Warps of the largest CTA.
-_MOST_WARPS = 32
+#: Threads of the largest CTA.
+_MOST_THREADS = 1024
 _SHORT = "make the tile wider along the dimension that is contiguous in memory"
 
 
@@ -116,9 +116,10 @@ class _Complaint(NamedTuple):
     """What is wrong with an access.
 
     Attributes:
-        kind: "apart", "rows" of a few elements, "short" requests, "held" for threads that hold more
-            than they move at a time, "untold" for a stride of 1 that the compiler does not know,
-            "indirect" for loaded addresses.
+        kind: "apart", "rows" of a few elements, "short" requests, "broadcast" for requests of few
+            elements for many threads, "held" for threads that hold more than they move at a time,
+            "untold" for a stride of 1 that the compiler does not know, "indirect" for loaded
+            addresses.
         dimension: The dimension of the tile that neighbours go along; ``None`` if unknown.
         argument: The stride that is to blame; empty for none.
     """
@@ -191,6 +192,13 @@ def _counted(
 def _short(facts: Facts, cause: "SectorCause") -> _Complaint:
     words = facts.words
     complaint = f"a request has {cause.request_bytes} B, less than a {words.granule}"
+    if cause.lane_copies > 1:
+        return _Complaint(
+            "broadcast",
+            f"{complaint}, since {cause.lane_copies} {words.thread}s take each element: the layout"
+            " is that of the tile which it is broadcast to",
+            f"in a narrower tile fewer {words.thread}s take each element",
+        )
     if cause.elements >= 2 * cause.threads:
         hint = "let the compiler know the alignment: strides as tl.constexpr, or hints"
         return _Complaint("short", complaint, hint)
@@ -300,7 +308,7 @@ def _held(cause: "SectorCause") -> _Complaint | None:
 def _fewer(cause: "SectorCause") -> str:
     """Return what leaves a thread as few elements as it moves at a time."""
     enough = cause.elements * cause.warps // (cause.vector * cause.threads)
-    if enough <= _MOST_WARPS:
+    if enough * cause.threads // cause.warps <= _MOST_THREADS:
         return f"raise num_warps to {enough} or make the tile smaller"
     return "give the accesses of the tile types of one size, or make the tile smaller"
 

@@ -16,7 +16,8 @@ def test_shows_sums_that_wait_for_writes(look: Look, target: str, semantics: str
     (finding,) = look(CODE, "atomics.py:histogram", target, SEM=semantics)
     assert finding.message == (
         f'the atomic at atomics.py:36 has sem="{semantics}": each of its instructions waits for the'
-        " warp's earlier writes, and nothing uses what it returns"
+        f" {'wave' if target == 'mi300x' else 'warp'}'s earlier writes, and nothing uses what it"
+        " returns"
     )
     assert finding.hint == (
         'sem="relaxed" adds as exactly, unless another program waits for these values'

@@ -116,3 +116,9 @@ def test_an_accumulator_is_no_operand_of_the_product_that_it_leads_to(
     """The bias is added to scores, of which the second product takes its operand."""
     (finding,) = look(CODE, "users.py:biased_attention", target)
     assert "the loop has a dot, and the load does not lead to its operands" in finding.message
+
+
+def test_loads_for_a_product_before_the_loop_do_not_run_ahead(look: Look) -> None:
+    """On sm_100 the first product is peeled off the loop with what it multiplies."""
+    found = look(CODE, "serving.py:convolution", "sm_100")
+    assert ["a thread reads less than 4" in each.message for each in found] == [True]

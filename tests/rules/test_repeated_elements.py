@@ -29,6 +29,25 @@ def test_fewer_waves_fill_a_line_on_amd(target: str, warps: int, look: Look) -> 
     assert look("IRL302", "sectors.py:few_elements", target, num_warps=warps) == []
 
 
+def test_words_of_several_weights_repeat_and_are_aligned(look: Look) -> None:
+    """Lanes copy the same word, in more requests than one; its rows start at boundaries."""
+    (finding,) = look(CODE, "serving.py:packed", "h100")
+    assert "8 times: neighbours in the tile have the same address" in finding.message
+    assert look("IRL307", "serving.py:packed", "h100") == []
+
+
+def test_windows_overlap_without_neighbours_of_one_address(look: Look) -> None:
+    found = look(CODE, "serving.py:convolution", "h100")
+    (loaded,) = (each for each in found if "load of x" in each.message)
+    assert "parts of the tile overlap, as a convolution's windows do" in loaded.message
+    assert loaded.blame is not None
+    assert loaded.blame.kind == "overlapping"
+
+
+def test_single_values_count_only_where_the_rest_of_the_launch_is_known(look: Look) -> None:
+    assert look(CODE, "serving.py:grouped", "gfx942") == []
+
+
 @pytest.mark.parametrize(
     ("kernel", "complaint", "remedy"),
     [

@@ -210,3 +210,10 @@ def test_shows_addresses_that_are_loaded() -> None:
     (finding,) = [each for each in report.findings if each.code == CODE]
     assert "its addresses are loaded from memory and lie apart" in finding.message
     assert finding.hint == "sort the indices, or let each of them name a longer row"
+
+
+def test_a_value_that_many_lanes_take_makes_short_requests(look: Look) -> None:
+    """A wave's request has 8 rows of 4 bytes, each of them for 8 lanes."""
+    found = look(CODE, "attention_merge", "gfx942")
+    assert {each.blame.kind for each in found if each.blame} == {"broadcast"}
+    assert "32 B, less than a line, since 8 lanes take each element" in found[0].message

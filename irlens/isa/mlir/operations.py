@@ -131,6 +131,7 @@ _NAMES: dict[Deed, str] = {
     "print": "tt.print tt.assert",
     "synchronize": "gpu.barrier ttg.barrier",
 }
+_IN_BUFFERS = frozenset({"tt.load", "tt.store", "tt.atomic_rmw", "tt.atomic_cas"})
 _DEEDS = {name: does for does, names in _NAMES.items() for name in names.split()}
 #: The attribute by which a value is known to be a multiple of a number.
 DIVISIBILITY = "tt.divisibility"
@@ -138,8 +139,9 @@ DIVISIBILITY = "tt.divisibility"
 
 def names_of(*deeds: Deed) -> frozenset[str]:
     """Return the names of the operations that do one of these, AMD's of buffers among them."""
-    buffers = {f"{amd}.buffer_{each}" for amd in ("amdg", "amdgpu") for each in deeds}
-    return frozenset(name for name, does in _DEEDS.items() if does in deeds) | buffers
+    plain = frozenset(name for name, does in _DEEDS.items() if does in deeds)
+    of_memory = {each.partition(".")[2] for each in plain if each in _IN_BUFFERS}
+    return plain | {f"{amd}.buffer_{each}" for amd in ("amdg", "amdgpu") for each in of_memory}
 
 
 def deed(name: str) -> Deed | None:
