@@ -21,11 +21,12 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         change: What is changed, in words.
-        gone: Whether the finding is gone from its line; ``None`` if the kernel does not compile so.
+        gone: Whether the finding is gone from its line; ``None`` if the kernel does not compile so,
+            or cannot be launched.
         is_cause: Whether that is the blamed cause; else the change may only relieve the finding.
         error: Why it does not compile; empty if it does.
         instead: A finding that has come in its place: of the same code and line for another cause,
-            or of registers that are spilled now; empty if none.
+            or of registers that are spilled now; where it stays, its other reason. Empty if none.
         before_us: The estimated time without the change; ``None`` if unknown.
         after_us: That with it.
     """

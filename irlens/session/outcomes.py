@@ -46,6 +46,12 @@ class Outcome:
         return occupancy.theoretical if occupancy is not None else 0.0
 
     @property
+    def is_launchable(self) -> bool:
+        """Whether a CTA fits, as far as that is known."""
+        occupancy = self._seen.occupancy
+        return occupancy is None or occupancy.launchable
+
+    @property
     def needed(self) -> StagePressure | None:
         """Return what needs the registers at the peak."""
         return register_holders.needed(self._seen.pressure)

@@ -12,6 +12,7 @@ from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.counterfactuals import (
     ACCESSES,
     DECIDED_BY_ASSEMBLER,
+    DOTS,
     LASTING,
     LIMITS,
     LOOP_FINDINGS,
@@ -29,7 +30,7 @@ from irlens.analyze.counterfactuals import (
 )
 from irlens.artifacts import pass_dumps
 from irlens.diff.passes import States, remarks_of
-from irlens.diff.passes.lines import LineFollower, deciding, first_changing, follow
+from irlens.diff.passes.lines import LineFollower, deciding, first_changing, follow, name_of
 from irlens.isa.mlir.types import Tensor
 from irlens.model.capture import Capture
 from irlens.model.comparison import side_of
@@ -50,6 +51,17 @@ if TYPE_CHECKING:  # it loads the compiler layer
 _OF_ASSEMBLER = ("C75", "registers", "spill", "Potential Performance Loss")
 #: What the pipeliner says of a loop at one of its operations, whose line may be another one's.
 _NOT_PIPELINED = "Pipelining will be disabled"
+#: Kinds of loops that wait for loads at once.
+_EXPOSED = ("exposed", "refused")
+#: Findings of one line, or of none, for several resources or causes, each for itself.
+_REPEATED = "IRL309"
+_OF_KINDS = ("IRL101", _REPEATED)
+#: Findings about loops and their loads; what the passes that divide loops into stages are named by.
+_OF_LOOPS, _STAGES = PIPELINE_FINDINGS | LOOP_FINDINGS, ("Latenc", "ScheduleLoops", "Pipeline")
+#: A loop that no stages were requested for.
+_WITHOUT_STAGES = "IRL204"
+#: A launch that the GPU refuses.
+_REFUSED = "IRL101"
 #: Registers that limit the occupancy, and what fewer of them may lead to.
 _OCCUPANCY, _SPILL = "IRL102", "IRL105"
 
@@ -240,7 +252,7 @@ class _Laboratory:
             if experiment is None:
                 continue
             experiments.append(experiment)
-            if experiment.gone:
+            if experiment.gone and (experiment.is_cause or change.against is None):
                 holders = self._holders() if needs_registers and not change.is_cause else ""
                 cause = change.cause or holders or cause
                 name, number = self._decided(finding, change)
@@ -309,13 +321,16 @@ class _Laboratory:
             outcome = self._outcomes.of(self._recompile(change, passes=passes))
             here = [each for each in outcome.findings(finding.code) if _is_there(each, finding)]
             same = [each for each in here if _is_same(each, finding)]
+            if self._own.is_launchable and not outcome.is_launchable and finding.code != _REFUSED:
+                raise IrlensError("it cannot be launched so")
             if finding.code in LIMITS and outcome.occupancy > self._own.occupancy:
                 same = []  # another limit of the same resource
             if not same and self._solves_another_problem(finding, change, outcome):
                 return None
+            refused = "" if same else _refused_then(finding, change, outcome)
             before, after = self._times(change, outcome)
             is_cause = (
-                change.is_cause
+                (change.is_cause and not refused and not self._leaves(change.against, outcome))
                 or self._frees_what_holds(finding, outcome)
                 or self._grows_alone(finding, change)
             )
@@ -326,7 +341,11 @@ class _Laboratory:
         return Experiment(
             change=change.words,
             gone=not same,
-            instead="" if same else self._instead(finding, here, outcome),
+            instead=(
+                _otherwise(finding, same)
+                if same
+                else refused or self._instead(finding, here, outcome)
+            ),
             is_cause=is_cause,
             before_us=before,
             after_us=after,
@@ -347,6 +366,11 @@ class _Laboratory:
             return False
         pairs = zip(self._own.work, outcome.work, strict=True)
         return any(None not in pair and pair[0] != pair[1] for pair in pairs)
+
+    def _leaves(self, blamed: Finding | None, outcome: Outcome) -> bool:
+        """Whether a change leaves the other finding that it is to remove."""
+        found = outcome.findings(blamed.code) if blamed is not None else []
+        return any(_is_there(each, blamed) for each in found if blamed is not None)
 
     @property
     def _own(self) -> Outcome:
@@ -369,8 +393,8 @@ class _Laboratory:
             return False
         shapes = []
         for module in (self._module, changed.named):
-            access = Symptom(finding, module, self.report.config).operation(*ACCESSES)
-            kinds = access.types if access is not None else ()
+            tile = Symptom(finding, module, self.report.config).operation(*ACCESSES, *DOTS)
+            kinds = (tile.result_type, *tile.types) if tile is not None else ()
             shapes.append(next((each.shape for each in kinds if isinstance(each, Tensor)), ()))
         rank, pairs = len(shapes[0]), enumerate(zip(*shapes, strict=False))
         return [n - rank for n, (one, other) in pairs if one != other] == [change.grows]
@@ -421,9 +445,13 @@ class _Laboratory:
             names,
             layouts="num_warps" not in change.settings,  # all layouts follow it
             lasting=finding.code in LASTING,
+            renamed=change.renamed,
         )
         if "target" in change.settings and "GPU" not in name:
             return "", None  # another GPU has other passes from the beginning
+        is_free = change.against is None and finding.code not in _OF_LOOPS
+        if is_free and _is_of_stages(name, change, finding.code):
+            return "", None  # other warps load other tiles ahead
         return name, number
 
     def _numbered(self, name: str) -> tuple[str, int | None]:
@@ -442,7 +470,7 @@ class _Laboratory:
             return LineFollower(None, names).at(self._states.before(last + 1)) or []
         steps = follow(self._states, finding.source, until=last - 1).steps
         lines = steps[-1].text if steps else []
-        return [line for line in lines if any(f"{name} " in line for name in names)] or lines
+        return [line for line in lines if name_of(line) in names] or lines
 
 
 def _version(written: str | None) -> tuple[int, ...]:
@@ -460,10 +488,32 @@ def _is_there(one: Finding, other: Finding) -> bool:
 def _is_same(one: Finding, other: Finding) -> bool:
     if not _is_there(one, other) or one.blame is None or other.blame is None:
         return _is_there(one, other)
-    if one.code == "IRL101":  # one for each resource, at no place
+    if one.code in _OF_KINDS:
         return one.blame.kind == other.blame.kind
-    exposed = [each.blame.kind == "exposed" for each in (one, other) if each.blame]
+    exposed = [each.blame.kind in _EXPOSED for each in (one, other) if each.blame]
     return one.code != "IRL201" or len(set(exposed)) == 1
+
+
+def _refused_then(finding: Finding, change: Change, outcome: Outcome) -> str:
+    """Return why the load of a loop that has stages now is not pipelined either; else empty."""
+    if finding.code != _WITHOUT_STAGES or change.at is None:
+        return ""
+    loads = (each for each in outcome.findings("IRL203") if each.source is not None)
+    return next((each.message for each in loads if each.source == change.at), "")
+
+
+def _is_of_stages(name: str, change: Change, code: str) -> bool:
+    """Whether a pass divides loops into stages, and differs for other warps or addresses."""
+    differs = "num_warps" in change.settings or code == _REPEATED
+    return differs and any(mark in name for mark in _STAGES)
+
+
+def _otherwise(finding: Finding, same: list[Finding]) -> str:
+    """Return the reason of a finding that stays, if that is of another kind."""
+    one, other = finding.blame, same[0].blame
+    if one is None or other is None or one.kind == other.kind or one.reason == other.reason:
+        return ""
+    return other.reason
 
 
 def _proof(experiments: list[Experiment]) -> Proof:

@@ -23,6 +23,7 @@ from irlens.model.report import Finding
 __all__ = [
     "ACCESSES",
     "DECIDED_BY_ASSEMBLER",
+    "DOTS",
     "LASTING",
     "LIMITS",
     "LOOP_FINDINGS",
@@ -66,6 +67,7 @@ def of_registers(symptom: Symptom) -> Iterator[Change]:
                 change,
                 words=f"{change.words}, against {blamed}",
                 cause=f"{blamed}: {one.message}",
+                against=one,
             )
     steps = symptom.occupancy.next_step if symptom.occupancy is not None else []
     step = next((each for each in steps if each.resource == "registers"), None)
@@ -180,7 +182,7 @@ _DECIDED_BY: Mapping[str, str] = {
     "IRL502": "the launch",
 }
 #: Kinds of shallow loops of AMD that a pass decides, and not LLVM.
-_OF_PASSES = frozenset({"buffered", "chained"})
+_OF_PASSES = frozenset({"buffered", "chained", "refused"})
 #: AMD's pass that places the loads of loops into stages.
 _OF_AMD = "TritonAMDGPUScheduleLoops"
 #: The pass that makes pointers of descriptors on GPUs without TMA.

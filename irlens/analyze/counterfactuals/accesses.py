@@ -90,6 +90,12 @@ def of_uncoalesced(symptom: Symptom) -> Iterator[Change]:
         case "untold":
             for name in blame.arguments:
                 yield Change(f"{name} known to be 1", ttir=edits.with_constant(module, name, 1))
+            address = producers(module, access)[0]
+            if not blame.arguments and blame.dimension is not None and address is not None:
+                along, beside = blame.dimension, _elements_of(_WIDEST, access)
+                hint = edits.contiguity(address, beside, along)
+                words = f"the addresses known to be contiguous along dimension {along}"
+                yield Change(words, ttir=edits.with_hints(module, [(address, hint)]))
         case "held":
             yield from _as_few_beside(symptom, access)
             yield from more_warps(symptom)
@@ -103,6 +109,8 @@ def of_uncoalesced(symptom: Symptom) -> Iterator[Change]:
             yield from fewer_warps(symptom)
         case "indirect":
             yield from _in_order(module, access)
+        case "broadcast":
+            return
         case _:
             yield from _side_by_side(symptom, access)
 
@@ -255,7 +263,7 @@ def of_repeated(symptom: Symptom) -> Iterator[Change]:
     elif kind == "lanes" and access is not None:
         yield from larger_tile(symptom, access, _MOST_THREADS)
         yield from fewer_warps(symptom)
-    elif access is not None:
+    elif kind == "repeated" and access is not None:
         for operation, number, value in _constant_operands(symptom.module, access, *_DIVISIONS):
             text = edits.with_operand(symptom.module, operation, number, 1)
             yield Change(f"1 in place of the divisor {value:,}{place_of(operation)}", ttir=text)
@@ -263,9 +271,10 @@ def of_repeated(symptom: Symptom) -> Iterator[Change]:
 
 def of_fence(symptom: Symptom) -> Iterator[Change]:
     """Yield a relaxed atomic, which needs no fence."""
-    atomic = symptom.operation("atomic")
+    module, atomic = symptom.module, symptom.operation("atomic")
     if atomic is not None:
-        text = edits.with_word(symptom.module, atomic, "acq_rel", "relaxed")
+        copies = [each for each in module.doing("atomic") if each.location == atomic.location]
+        text = edits.with_word(module, copies, "acq_rel", "relaxed")
         yield Change('sem="relaxed" for the atomic', ttir=text)
 
 

@@ -34,6 +34,8 @@ class Change(msgspec.Struct, frozen=True):
         without: What the names of the passes have in them that have nothing to do with the change.
         grows: The dimension of the access's tile that is blamed, from the end (-1); a change that
             makes this one longer, and no other, changes the cause. ``None`` if unknown.
+        against: Another finding, which it is to remove and blames; ``None`` if it blames none.
+        renamed: The type that it writes, and the one that it writes it for: no pass decides these.
     """
 
     words: str
@@ -44,6 +46,8 @@ class Change(msgspec.Struct, frozen=True):
     at: SourceLocation | None = None
     without: tuple[str, ...] = ()
     grows: int | None = None
+    against: Finding | None = None
+    renamed: tuple[str, str] | None = None
 
 
 def setting(name: str, value: int, *, is_cause: bool = True, grows: int | None = None) -> Change:
@@ -88,16 +92,18 @@ class Symptom(msgspec.Struct, frozen=True):
 
     def operation(self, *deeds: Deed) -> Operation | None:
         """Return the first operation of the finding's line of Python that does one of these."""
-        source, module = self.finding.source, self.module
+        module = self.module
         if self.finding.stage == module.stage:
             at = (each for each in module.doing(*deeds) if each.span.line == self.finding.line)
             if (found := next(at, None)) is not None:
                 return found
-        if source is None:
-            return None
-        place = (source.file, source.line)
-        frames = ((each, user_line(each)) for each in module.doing(*deeds))
-        return next((each for each, at in frames if at and (at.file, at.line) == place), None)
+        return next(iter(self.operations(*deeds)), None)
+
+    def operations(self, *deeds: Deed) -> list[Operation]:
+        """Return all operations of the finding's line of Python that do one of these."""
+        place = self.finding.source and (self.finding.source.file, self.finding.source.line)
+        frames = ((each, user_line(each)) for each in self.module.doing(*deeds))
+        return [each for each, at in frames if at and (at.file, at.line) == place]
 
     def enclosing(self, operation: Operation | None, deed: Deed) -> Operation | None:
         """Return the innermost operation around another one that does this."""
@@ -125,9 +131,12 @@ Maker: TypeAlias = Callable[[Symptom], Iterator[Change]]
 
 
 def more_warps(symptom: Symptom) -> Iterator[Change]:
-    """Yield more warps, each with fewer elements of the same tile."""
-    warps = symptom.config.num_warps
-    while warps is not None and 0 < warps < MOST_WARPS:
+    """Yield more warps, as a CTA may have them, each with fewer elements of the same tile."""
+    warps, most = symptom.config.num_warps, MOST_WARPS
+    if symptom.target:
+        arch = gpus.by_arch(symptom.target).arch
+        most = arch.threads_per_block // arch.warp_size
+    while warps is not None and 0 < warps < most:
         warps *= 2
         yield setting("num_warps", warps)
 
@@ -170,6 +179,14 @@ def larger_tile(
         for name, value in symptom.config.constexprs.items()
         if isinstance(value, int) and value in short
     }
+    if tensor is not None and blamed is not None and tensor.shape[blamed] not in sizes.values():
+        extent = tensor.shape[blamed]  # may be computed from a constexpr, as BLOCK_K // 32
+        multiples = {
+            name: value
+            for name, value in symptom.config.constexprs.items()
+            if isinstance(value, int) and value > extent and value % extent == 0
+        }
+        sizes = dict(sorted(multiples.items(), key=lambda each: each[1] in tensor.shape)) or sizes
     values = list(sizes.values())
     least = max(1, (times - 1).bit_length())
     for doubling in range(least, least + (1 if times > 1 else _MOST_DOUBLINGS)):

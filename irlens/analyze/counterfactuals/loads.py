@@ -1,7 +1,7 @@
 """Changes against loads that are not pipelined, and loops that do not run ahead."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from msgspec.structs import replace
@@ -88,16 +88,40 @@ def of_load(symptom: Symptom) -> Iterator[Change]:
 
 def _wider(symptom: Symptom, load: Operation | None) -> Iterator[Change]:
     """Yield changes after which each thread loads at least four bytes at once."""
-    module = symptom.module
+    module, loads = symptom.module, symptom.operations("load")
     if load is not None and access_edits.is_narrow_value(load):
         text = access_edits.with_four_bytes(module, load)
         yield Change("a value of 4 bytes in its place", ttir=text)
-    yield from _loaded_divisible(module, load)
+    yield from _loaded_divisible(module, loads)
     yield from _described(module)
     yield from _all_divisible(module)
     yield from _of_mask(module, load)
+    yield from _contiguous(module, loads)
     if load is not None:
         yield from larger_tile(symptom, load, _MOST_THREADS)
+
+
+def _contiguous(module: Module, loads: Sequence[Operation]) -> Iterator[Change]:
+    """Yield addresses and masks of which the compiler knows that neighbours lie side by side."""
+    hints: dict[int, tuple[Operation, str]] = {}
+    beside = max(map(_most_beside, loads), default=0)
+    for load in loads:
+        address, mask = producers(module, load)
+        if address is not None:
+            hints[address.index] = address, edits.contiguity(address, beside)
+        if mask is not None:
+            hints[mask.index] = mask, edits.constancy(mask, beside)
+    if hints and beside > 1:
+        words = f"the addresses known to be contiguous and aligned by {beside}"
+        words += ", and the mask equal for as many" if len(hints) > len(loads) else ""
+        yield Change(words, ttir=edits.with_hints(module, list(hints.values())))
+
+
+def _most_beside(load: Operation) -> int:
+    """Return how many elements of a loaded tile a thread loads at a time at most; 0 if unknown."""
+    tile = edits.loaded_type(load)
+    bits = tile.element.bits if isinstance(tile, Tensor) else None
+    return max(_WIDEST * 8 // bits, 1) if bits else 0
 
 
 def _of_loop(symptom: Symptom, loop: Operation) -> Iterator[Change]:
@@ -205,10 +229,9 @@ def _last_strides(module: Module) -> Iterator[str]:
 def _of_mask(module: Module, load: Operation | None) -> Iterator[Change]:
     """Yield a mask that neighbours share, as many as an access can have, and the load without."""
     mask = producers(module, load)[1] if load is not None else None
-    tile = edits.loaded_type(load) if load is not None else None
-    if load is None or mask is None or not isinstance(tile, Tensor) or not tile.element.bits:
+    beside = _most_beside(load) if load is not None else 0
+    if load is None or mask is None or not beside:
         return
-    beside = max(_WIDEST * 8 // tile.element.bits, 1)
     yield Change(
         f"the mask known to be equal for {beside} neighbours",
         ttir=edits.with_hints(module, [(mask, edits.constancy(mask, beside))]),
@@ -226,15 +249,19 @@ def _of_mask(module: Module, load: Operation | None) -> Iterator[Change]:
     )
 
 
-def _loaded_divisible(module: Module, load: Operation | None) -> Iterator[Change]:
+def _loaded_divisible(module: Module, loads: Sequence[Operation]) -> Iterator[Change]:
     """Yield the change that declares pointers and strides from memory multiples of 16."""
-    loaded = loaded_parts(module, load) if load is not None else []
-    at_lines = lines_of(loaded)
-    if load is None or not at_lines:
-        return
-    pointers = [each for each in computed_from(module, load, 1) if each.does == "to pointer"]
-    text = edits.with_divisible_results(module, [*loaded, *pointers])
-    yield Change(f"what is loaded at {at_lines} known to be multiples of 16", ttir=text)
+    loaded = {part.index: part for each in loads for part in loaded_parts(module, each)}
+    at_lines = lines_of(loaded.values())
+    if at_lines:
+        pointers = {
+            part.index: part
+            for each in loads
+            for part in computed_from(module, each, 1)
+            if part.does == "to pointer"
+        }
+        text = edits.with_divisible_results(module, [*loaded.values(), *pointers.values()])
+        yield Change(f"what is loaded at {at_lines} known to be multiples of 16", ttir=text)
 
 
 def _unconditional(symptom: Symptom, load: Operation) -> Iterator[Change]:
@@ -249,13 +276,17 @@ def _unconditional(symptom: Symptom, load: Operation) -> Iterator[Change]:
 
 
 def stages_of_its_own(symptom: Symptom) -> Iterator[Change]:
-    """Yield stages for a loop that has none of its own."""
-    yield from _with_stages(symptom, symptom.operation("for"))
-    if (loop := symptom.operation("while")) is not None:
-        loads = [each for each in symptom.module.body(loop) if each.does == "load"]
-        at = user_line(loads[0]) if loads else None
+    """Yield stages for a loop that has none of its own; its loads show which pass decides."""
+    loop = symptom.operation("for", "while")
+    if loop is None:
+        return
+    loads = [each for each in symptom.module.body(loop) if each.does in ("load", "load tile")]
+    at = user_line(loads[0]) if loads else None
+    if loop.does == "while":
         text = edits.as_for(symptom.module, loop, _STAGES)
         yield Change(f"a for loop in its place, of num_stages={_STAGES}", ttir=text, at=at)
+    for each in _with_stages(symptom, loop) if loop.does == "for" else ():
+        yield replace(each, at=at)
 
 
 def stages_around(symptom: Symptom) -> Iterator[Change]:
@@ -292,7 +323,27 @@ def _of_its_loads(symptom: Symptom, loop: Operation | None) -> Iterator[Change]:
         if its.enclosing(its.operation("load", "load tile"), "for") == loop:
             cause = f"the load at {other.source} is not pipelined: {its.blame.reason}"
             for each in of_load(its):
-                yield replace(each, cause=each.cause or cause, at=other.source)
+                yield replace(each, cause=each.cause or cause, at=other.source, against=other)
+
+
+def _against_waits(symptom: Symptom, loop: Operation | None) -> Iterator[Change]:
+    """Yield what pipelines the loads that each iteration waits for, or the loop without them."""
+    if symptom.blame.kind == "refused":
+        yield from _of_its_loads(symptom, loop)
+    if symptom.blame.kind != "behind":
+        return
+    module = symptom.module
+    loads = {
+        each.index: each
+        for other in symptom.others
+        for each in replace(symptom, finding=other).operations("load")
+        if other.code == "IRL203" and loop is not None and each.parent == loop.index
+    }
+    if loads and all(map(access_edits.can_be_kept, loads.values())):
+        yield Change(
+            f"other values in place of what is loaded at {lines_of(loads.values())}",
+            ttir=access_edits.with_kept(module, list(loads.values())),
+        )
 
 
 def of_unused_stages(symptom: Symptom) -> Iterator[Change]:
@@ -319,9 +370,10 @@ def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
     if symptom.blame.kind == "chained" and loop is not None:
         yield from (replace(each, cause="") for each in _unchained(module, loop))
     kind, stages = symptom.blame.kind, symptom.blame.suffices or 0
-    if kind in ("kept", "buffered", "shallower") and loop is not None and stages > 1:
+    yield from _against_waits(symptom, loop)
+    if kind in ("kept", "buffered", "shallower", "behind") and loop is not None and stages > 1:
         yield stages_of(module, loop, stages, ", as deep as it is now", is_cause=False)
-    if kind != "exposed":
+    if kind not in ("exposed", "refused"):
         return
     if symptom.is_amd and loop is not None:
         yield from _unchained(module, loop)

@@ -18,6 +18,8 @@ from irlens.isa.mlir.operations import Deed
 DOTS: tuple[Deed, ...] = ("multiply matrices", "multiply scaled matrices")
 #: Rows of the smallest asynchronous product of Hopper, and of tcgen05 on Blackwell.
 _ROWS = 64
+#: Operands of a product: two factors and what it adds to; a scaled one has scales behind factors.
+_WITHOUT_SCALES = 3
 #: Types that matrix cores do not take, and the ones of the same size that they do.
 _OTHER_TYPES = (("f8E4M3FN", "f8E4M3FNUZ"), ("f8E5M2", "f8E5M2FNUZ"))
 
@@ -26,11 +28,13 @@ def summed_dimension(module: Module, load: Operation) -> int:
     """Return the dimension of a loaded tile over which a dot of its loop sums: -1, or -2 of B."""
     beside = module.operations[load.parent] if load.parent is not None else None
     dots = [each for each in module.body(beside) if each.does in DOTS] if beside is not None else []
-    right = (
-        load in computed_from(module, each, 2) and load not in computed_from(module, each, 1)
-        for each in dots
-    )
-    return -2 if any(right) else -1
+    right = False
+    for each in dots:
+        before = 2 if len(each.operands) > _WITHOUT_SCALES + 1 else 1  # the left one and its scale
+        right |= load in computed_from(module, each, before + 1) and load not in computed_from(
+            module, each, before
+        )
+    return -2 if right else -1
 
 
 def of_dot(symptom: Symptom) -> Iterator[Change]:
@@ -61,12 +65,13 @@ def of_converted(symptom: Symptom) -> Iterator[Change]:
         for known, other in _OTHER_TYPES:
             text = edits.with_type(module, known, other)
             if text != module.text:
-                yield Change(f"operands of {other} in place of {known}", ttir=text)
+                words = f"operands of {other} in place of {known}"
+                yield Change(words, ttir=text, renamed=(other, known))
         return
     warps = symptom.config.num_warps
     if warps is not None and warps < 4:
         yield Change("num_warps=4, one warp group", {"num_warps": "4"})
-    yield from larger_tile(symptom, dot, _ROWS)
+    yield from larger_tile(symptom, dot, _ROWS, blamed=-2)
 
 
 def of_right_operand(symptom: Symptom) -> Iterator[Change]:

@@ -56,10 +56,16 @@ class LineFollower:
         location: The line of Python; ``None`` for all of the kernel, and then for the types of
             results alone, which say what is allocated.
         names: The operations to look at; all of the line if empty.
+        renamed: A word of the IR, and the one to read in its place.
     """
 
-    def __init__(self, location: SourceLocation | None, names: Collection[str] = ()) -> None:
-        self._location, self._names = location, frozenset(names)
+    def __init__(
+        self,
+        location: SourceLocation | None,
+        names: Collection[str] = (),
+        renamed: tuple[str, str] | None = None,
+    ) -> None:
+        self._location, self._names, self._renamed = location, frozenset(names), renamed
         self._text = ""
         self._found: list[str] | None = None
 
@@ -67,6 +73,8 @@ class LineFollower:
         """Return the line's operations, layouts written out; ``None`` if the IR cannot be read."""
         if text != self._text:
             self._text = text
+            if self._renamed is not None:
+                text = text.replace(*self._renamed)
             try:
                 module = mlir.parse(text, stage=STAGE)
             except ArtifactError:
@@ -99,6 +107,7 @@ def deciding(
     *,
     layouts: bool = True,
     lasting: bool = False,
+    renamed: tuple[str, str] | None = None,
 ) -> tuple[str, int | None]:
     """Return the first pass after which a line of Python differs between two compilations.
 
@@ -109,13 +118,14 @@ def deciding(
         names: The operations to look at; all of the line if empty.
         lasting: Whether to return the pass from which on the operations' numbers differ for good,
             as far as the IR can be read, in place of the first.
+        renamed: A word of the second IR, and the one to read in its place.
 
     Returns:
         The pass and its number in the first compilation; ``None`` for a pass that only the second
             runs. The name is empty where the line does not differ as far as it can be read, or
             already does before the passes that both ran.
     """
-    sides = LineFollower(location, names), LineFollower(location, names)
+    sides = LineFollower(location, names), LineFollower(location, names, renamed)
     ran = [[each.name for each in side.dumps.passes] for side in (before, after)]
     pairs = common(*ran)
     if not pairs:
@@ -126,7 +136,7 @@ def deciding(
     known = sides[0].at(starts[0]), sides[1].at(starts[1])
     is_exact = layouts and known[0] == known[1]
     if names and known[0] != known[1]:
-        return deciding(before, after, location, layouts=layouts)
+        return deciding(before, after, location, layouts=layouts, renamed=renamed)
     if not is_exact and _named(known[0]) != _named(known[1]):
         return "", None
     reached = pairs[0][1]
@@ -199,10 +209,15 @@ def _is_lowered_otherwise(texts: Sequence[str | None], location: SourceLocation 
 
 def _named(written: Sequence[str] | None) -> Counter[str]:
     """Return the names of operations as written, and the attributes that schedule them."""
-    found = (_OPERATION.search(each) for each in written or ())
-    names = Counter(each[1] for each in found if each is not None)
+    names = Counter(filter(None, map(name_of, written or ())))
     names.update(name for each in written or () for name in _SCHEDULE.findall(each))
     return names
+
+
+def name_of(written: str) -> str:
+    """Return the name of an operation as written; empty for none."""
+    found = _OPERATION.search(written)
+    return found[1] if found is not None else ""
 
 
 def lines_with_code(states: States, file: str) -> list[int]:

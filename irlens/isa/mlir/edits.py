@@ -383,9 +383,13 @@ def without(module: Module, *deeds: Deed) -> str:
     return "\n".join(line for at, line in enumerate(lines, 1) if at not in gone)
 
 
-def with_word(module: Module, operation: Operation, known: str, other: str) -> str:
-    """Return the text with another keyword in the first line of an operation."""
-    return _edited(module, operation.span.line, lambda line: re.sub(rf"\b{known}\b", other, line))
+def with_word(module: Module, operations: Iterable[Operation], known: str, other: str) -> str:
+    """Return the text with another keyword in the first line of operations."""
+    lines = module.text.split("\n")
+    for each in operations:
+        at = each.span.line - 1
+        lines[at] = re.sub(rf"\b{known}\b", other, lines[at])
+    return "\n".join(lines)
 
 
 def with_type(module: Module, known: str, other: str) -> str:

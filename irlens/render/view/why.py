@@ -153,9 +153,10 @@ def _tried(experiment: Experiment) -> Run:
     without = experiment.change.startswith(("without ", "compiled for "))
     change = experiment.change if without else f"with {experiment.change}"
     if experiment.gone is None:
-        return Run(f"{change}: does not compile: {experiment.error}", "dim")
+        return Run(f"{change}: no result: {experiment.error}", "dim")
     if not experiment.gone:
-        return Run(f"{change}: the finding stays{_effect(experiment)}", "warn")
+        reason = f", for another reason: {experiment.instead}" if experiment.instead else ""
+        return Run(f"{change}: the finding stays{reason}{_effect(experiment)}", "warn")
     instead = f", and another one has come: {experiment.instead}" if experiment.instead else ""
     if not experiment.is_cause:
         return Run(f"{change}: the finding goes, whatever its cause{instead}{_effect(experiment)}")

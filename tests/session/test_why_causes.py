@@ -1,0 +1,145 @@
+"""Explanations whose first cause is easily mistaken for another one."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from irlens.analyze import counterfactuals
+from irlens.analyze.counterfactuals import Change, Symptom
+from irlens.analyze.counterfactuals.change import more_warps
+from irlens.isa.mlir import parse
+from irlens.model.config import Config
+from irlens.model.report import Finding
+from irlens.model.why import Explanation
+from irlens.session import Configurations
+from irlens.session.session import Session
+from irlens.session.why import why
+
+_FINDING = Finding(
+    code="IRL310", severity="note", message="", hint="", stage=None, line=None, source=None
+)
+SERVING = "tests/data/findings/serving.py"
+
+
+def _explained(
+    kernel: str, target: str, code: str, settings: dict[str, str] | None = None
+) -> list[Explanation]:
+    configurations = Configurations(
+        targets=(target,), settings=tuple((n, (v,)) for n, v in (settings or {}).items())
+    )
+    name = kernel if "/" in kernel or kernel == "column_sum" else f"{SERVING}:{kernel}"
+    return why(name, configurations, Session(), (code,)).explanations
+
+
+def test_a_loop_of_amd_waits_for_loads_that_the_compiler_leaves_in_place() -> None:
+    (found,) = _explained("grouped", "gfx942", "IRL201")
+    assert found.finding.hint == (
+        "the compiler leaves these loads in place: remove what keeps them there"
+    )
+    assert found.proof == "proved"
+    assert "is not pipelined: a lane reads less than 4" in found.cause
+    assert found.decided_by == "TritonGPUCoalesce"
+
+
+def test_copies_ahead_are_waited_for_with_a_load_behind_them() -> None:
+    (found,) = _explained("scaled", "gfx950", "IRL201")
+    assert "loads return in order" in found.finding.message
+    assert (found.proof, found.decided_by) == ("proved", "LLVM")
+    assert found.experiments[0].change.startswith("other values in place of what is loaded at")
+
+
+def test_llvm_waits_for_data_that_the_ttgir_loads_earlier() -> None:
+    (found,) = _explained("running", "gfx950", "IRL201")
+    assert "the ttgir loads 2 iterations ahead, and LLVM waits" in found.finding.message
+    assert (found.proof, found.decided_by) == ("relieved", "LLVM")
+
+
+@pytest.mark.parametrize(
+    ("target", "decided_by"),
+    [("h100", "TritonGPUAssignLatencies"), ("gfx942", "TritonAMDGPUScheduleLoops")],
+)
+def test_the_pass_that_leaves_a_loop_without_stages_alone(target: str, decided_by: str) -> None:
+    (found,) = _explained("column_sum", target, "IRL204", {"num_warps": "1"})
+    assert (found.proof, found.decided_by) == ("proved", decided_by)
+
+
+def test_stages_that_no_load_takes_prove_nothing() -> None:
+    (found,) = _explained("loss", "h100", "IRL204")
+    (only,) = found.experiments
+    assert only.gone
+    assert "is not pipelined, in a loop of 3 stages" in only.instead
+    assert found.proof == "relieved"
+
+
+def test_all_atomics_of_a_line_are_relaxed() -> None:
+    (found,) = _explained("gate", "gfx942", "IRL308")
+    assert "wave's earlier writes" in found.finding.message
+    assert found.proof == "proved"
+    assert len(found.operations) == 2
+    assert all("atomic_rmw" in each for each in found.operations)
+
+
+def test_the_operation_of_a_reduction_through_lds_is_the_reduction() -> None:
+    (found,) = _explained("column_sum", "gfx942", "IRL403")
+    assert all('"tt.reduce"' in each for each in found.operations)
+    assert found.operations
+
+
+def test_a_tile_that_a_constexpr_divided_makes_is_longer_with_it() -> None:
+    (found,) = _explained("scales", "h100", "IRL302")
+    first = found.experiments[0]
+    assert first.change == "BK=1024"
+    assert (found.proof, first.gone) == ("proved", True)
+
+
+def test_an_output_is_contiguous_along_the_dimension_that_is_said() -> None:
+    (found,) = _explained("convolution", "h100", "IRL302", {"num_stages": "1"})
+    assert found.experiments[0].change == "the addresses known to be contiguous along dimension 0"
+    assert (found.proof, found.decided_by) == ("proved", "TritonGPUCoalesce")
+
+
+def test_a_load_too_narrow_to_pipeline_is_proved_by_a_wide_one() -> None:
+    found = _explained("convolution", "h100", "IRL203", {"BM": "32", "BK": "16"})
+    proved = [each for each in found if each.proof == "proved"]
+    assert proved == found
+    first = found[0].experiments[0]
+    assert first.change.startswith("the addresses known to be contiguous and aligned by 8")
+
+
+@pytest.mark.parametrize(("target", "most"), [("gfx942", 16), ("gfx1100", 32), ("sm_90", 32)])
+def test_no_more_warps_are_tried_than_a_cta_has(target: str, most: int) -> None:
+    module = parse("module {\n}\n", stage="ttir")
+    config = Config(
+        num_warps=8, num_stages=None, num_ctas=None, maxnreg=None, constexprs={}, args={}
+    )
+    symptom = Symptom(_FINDING, module, config, target=target)
+    assert [each.settings["num_warps"] for each in more_warps(symptom)][-1] == str(most)
+
+
+def test_a_change_that_cannot_be_launched_removes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def warps(_: Symptom) -> Iterator[Change]:
+        yield Change("num_warps=32", {"num_warps": "32"})
+
+    monkeypatch.setitem(counterfactuals._MAKERS, "IRL403", warps)
+    (found,) = _explained("column_sum", "gfx942", "IRL403")
+    (only,) = found.experiments
+    assert (only.gone, only.error) == (None, "it cannot be launched so")
+
+
+def test_a_change_that_leaves_what_it_blames_proves_nothing() -> None:
+    for each in _explained("convolution", "gfx942", "IRL102"):
+        for one in each.experiments:
+            if "known to be a multiple" in one.change:
+                assert not (one.gone and one.is_cause), one.change
+
+
+def test_the_right_factor_of_a_scaled_product_is_turned_along_k() -> None:
+    found = _explained("microscaled", "sm_100", "IRL203")
+    (turned,) = (each for each in found if "only with K contiguous" in each.finding.message)
+    assert turned.proof == "proved"
+    assert turned.experiments[0].change == "the addresses known to be contiguous along K"
+
+
+def test_no_pass_of_the_pipeline_decides_that_elements_repeat() -> None:
+    (found,) = _explained("packed", "h100", "IRL309")
+    assert (found.proof, found.decided_by) == ("proved", "")
