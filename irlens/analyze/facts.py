@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from irlens.analyze.addresses import Addresses
+from irlens.analyze.global_accesses import read_once
 from irlens.analyze.request_runs import Runs
 from irlens.analyze.warp_requests import Requests
 from irlens.gpus import Gpu
@@ -17,6 +18,7 @@ from irlens.model.config import Config
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Occupancy, Pipeline
 from irlens.model.resources import Resources, SpillSite, WarpGroup
+from irlens.model.source import SourceLocation
 from irlens.model.terms import VendorTerms
 from irlens.model.traffic import MatrixProduct, Roofline, Traffic
 
@@ -155,6 +157,11 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def assembly(self) -> "Function | AmdFunction | None":
         """The kernel's function in PTX or AMD's assembly, whichever there is."""
         return self.ptx or self.amdgcn
+
+    @cached_property
+    def read_once(self) -> frozenset[SourceLocation]:
+        """The places whose loads are in no loop of the assembly."""
+        return read_once(self.assembly) if self.assembly is not None else frozenset()
 
     @property
     def granule(self) -> int | None:

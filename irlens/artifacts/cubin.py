@@ -9,6 +9,7 @@ import struct
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
+from functools import lru_cache
 
 import msgspec
 
@@ -140,6 +141,7 @@ class Cubin(msgspec.Struct, frozen=True, kw_only=True):
     kernels: list[Kernel]
 
 
+@lru_cache(maxsize=2)  # the parts of a report read it one after the other
 def read(data: bytes) -> Cubin:
     """Read the kernels of a cubin.
 

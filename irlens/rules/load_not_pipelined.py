@@ -58,7 +58,7 @@ from collections.abc import Iterator
 
 from irlens.analyze.address_slice import load_chain, loaded_parts
 from irlens.analyze.facts import Facts
-from irlens.analyze.global_accesses import access_widths, read_once
+from irlens.analyze.global_accesses import access_widths
 from irlens.analyze.loops import ONLY
 from irlens.analyze.mlir_loops import find_loops, requested_stages, user_line
 from irlens.analyze.ttgir_loads import OWN_ITERATION
@@ -145,13 +145,12 @@ def find(facts: Facts) -> Iterator[Match]:
         operations[loop].span.line: requested(operations[loop].location, ONLY)
         for loop in find_loops(facts.ttgir)
     }
-    once = read_once(facts.assembly) if facts.assembly is not None else frozenset()
     reported = set()
     for load in facts.loads:
         stages = stages_of.get(load.loop_line)
         if load.state != "in place" or stages is None or stages < 2:
             continue
-        if load.source is None or load.source in once:
+        if load.source is None or load.source in facts.read_once:
             continue
         reason = _reason(load, facts)
         if (str(load.source), reason) in reported:

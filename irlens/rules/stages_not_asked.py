@@ -28,7 +28,6 @@ NVIDIA and AMD: Triton follows the same rule for both.
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
-from irlens.analyze.global_accesses import read_once
 from irlens.analyze.ttgir_refusals import NO_DOT, NOT_FOR
 from irlens.model.report import Blame, Severity
 from irlens.rules import Match
@@ -44,13 +43,12 @@ def find(facts: Facts) -> Iterator[Match]:
     stages = facts.config.num_stages
     if facts.ttgir is None or stages is None or stages < 2:
         return
-    once = read_once(facts.assembly) if facts.assembly is not None else frozenset()
     reported = set()
     for load in facts.loads:
         # A single value per iteration is hardly worth a copy.
         if load.reason not in (NO_DOT, NOT_FOR) or not load.shape or load.loop_source in reported:
             continue
-        if load.source in once:
+        if load.source in facts.read_once:
             continue
         reported.add(load.loop_source)
         place = load.loop_source or f"ttgir:{load.loop_line}"

@@ -67,6 +67,7 @@ class DataFlow:
             )
             for instruction, accessed in zip(section.instructions, accesses, strict=True)
         ]
+        self._conditions = list(map(condition_of_call, section.instructions))
         self._graph = FlowGraph(flow.through_calls)
         self._inputs = ThreadInputs({}, {})
         self._steps: dict[int, Step] = {}
@@ -121,11 +122,10 @@ class DataFlow:
         for index in reversed(indices):
             accessed = self._accesses[index]
             reads, writes, kills = accessed.reads, accessed.writes, accessed.kills
-            instruction = self.section.instructions[index]
-            if index == indices.stop - 1 and decides(instruction):
+            if index == indices.stop - 1 and decides(self.section.instructions[index]):
                 needed |= reads
                 continue
-            needed |= condition_of_call(instruction)
+            needed |= self._conditions[index]
             if writes & needed:
                 wanted.add(index)
                 needed = needed & ~kills | reads
