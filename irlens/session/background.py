@@ -17,9 +17,9 @@ Due: TypeAlias = tuple[Capture, Disassembly]
 
 #: Up to this many reports are made in this process: starting a worker takes as long.
 _FEW = 32
-#: Captures per task of a worker, whose machine code one run of nvdisasm lists: small enough for all
-#: workers to end together.
-_BATCH, _MOST = 8, 64
+#: Captures per task of a worker, whose machine code one run of nvdisasm lists, and tasks of each
+#: worker: enough for all of them to end about together, and few, since nvdisasm starts for each.
+_BATCH, _MOST, _TASKS = 8, 64, 2
 
 
 def preparing(
@@ -44,7 +44,7 @@ def _spread(due: Sequence[Due], make: Callable[[Sequence[Due]], None]) -> None:
     from concurrent.futures.process import BrokenProcessPool
 
     due = sorted(due, key=_alike)
-    size = max(_BATCH, min(_MOST, len(due) // (4 * processes.processors())))
+    size = max(_BATCH, min(_MOST, len(due) // (_TASKS * processes.processors())))
     batches = [due[at : at + size] for at in range(0, len(due), size)]
     if processes.can_fork():
         import irlens.report  # noqa: F401  # once, for all workers

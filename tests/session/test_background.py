@@ -1,6 +1,7 @@
 """Reports of many captures are made by worker processes, and equal those made here."""
 
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -41,6 +42,11 @@ def note(due: Sequence[Due]) -> None:
         Path(os.environ[FOLDER], directory.name).write_text(f"{os.getpid()} {sass.name}")
 
 
+def count(due: Sequence[Due]) -> None:
+    """Note of how many captures a task is."""
+    Path(os.environ[FOLDER], f"{os.getpid()}-{time.monotonic_ns()}").write_text(str(len(due)))
+
+
 def die(_: Sequence[Due]) -> None:
     os._exit(3)
 
@@ -50,6 +56,15 @@ def test_many_reports_are_made_by_other_processes(tmp_path: Path) -> None:
         notes = [path.read_text().split() for path in tmp_path.iterdir() if path.is_file()]
     assert len(notes) == 3
     assert all(int(process) != os.getpid() and sass == "SKIP" for process, sass in notes)
+
+
+def test_each_worker_starts_nvdisasm_for_two_tasks(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(processes, "processors", lambda: 2)
+    with preparing([(capture, Disassembly.SKIP) for capture in captures()[:1] * 40], count):
+        notes = [path.read_text() for path in tmp_path.iterdir() if path.is_file()]
+    assert notes == ["10"] * 4
 
 
 @pytest.mark.parametrize("threads", [False, True])
