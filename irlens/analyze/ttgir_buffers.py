@@ -94,13 +94,16 @@ class Buffers:
         self.ranges[allocation] = (first, max(last, end))
 
     def _yield(self, operation: Operation) -> None:
-        """Make the results of the enclosing operation point where the yielded values do."""
+        """Make what the enclosing operation carries and returns point where the yielded do."""
         if operation.parent is None:
             return
+        is_loop = self._module.operations[operation.parent].does == "for"
         for number, value in enumerate(self._values.operands[operation.index]):
-            if behind := self.behind(value):
-                result = Value(operation.parent, number)
-                self._pointing[result] = self.behind(result) | behind
+            targets = [Value(operation.parent, number)]
+            if is_loop:  # whose first argument is the induction variable
+                targets.append(Value(operation.parent, number + 1, 0))
+            for target in targets if self.behind(value) else ():
+                self._pointing[target] = self.behind(target) | self.behind(value)
 
     def _pass_on(self, operation: Operation) -> None:
         """Make descriptors among the results point where the operands do."""

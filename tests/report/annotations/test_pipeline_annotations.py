@@ -11,8 +11,10 @@ import irlens
 from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.graph import FlowGraph
 from irlens.analyze.outstanding import follow
+from irlens.analyze.pipelines.annotate.ttgir import annotate
 from irlens.artifacts.load import load_bytes
 from irlens.isa.events import Commit, Copy, Event, Wait
+from irlens.isa.mlir import parse
 from irlens.model.listing import PipelineAnnotation, StageListing
 from irlens.report import inspect
 from irlens.report.annotations import list_stage
@@ -42,6 +44,26 @@ st.global.f32 [%rd1], %f3;
 ret;
 }
 """
+
+ROTATING = """
+#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32} {
+  tt.func public @rotating(%n: i32) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %true = arith.constant true
+    %first = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #shared, #smem, mutable>
+    %second = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #shared, #smem, mutable>
+    %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%one = %first, %two = %second) -> (!ttg.memdesc<1xi64, #shared, #smem, mutable>, !ttg.memdesc<1xi64, #shared, #smem, mutable>) : i32 {
+      ttng.barrier_expect %one, 1024, %true : !ttg.memdesc<1xi64, #shared, #smem, mutable>
+      ttng.wait_barrier %one, %c0, %true : !ttg.memdesc<1xi64, #shared, #smem, mutable>
+      scf.yield YIELDED : !ttg.memdesc<1xi64, #shared, #smem, mutable>, !ttg.memdesc<1xi64, #shared, #smem, mutable>
+    }
+    tt.return
+  }
+}
+"""  # noqa: E501
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "captures"
 
@@ -131,6 +153,30 @@ def test_bulk_copies_go_with_the_barrier_and_products_with_their_groups(stage: s
     (commit,) = [mark for mark in products if mark.role == "commit"]
     waits = [mark for mark in products if mark.role == "wait"]
     assert [mark.partners for mark in waits] == [(commit.line,), (commit.line,)]
+
+
+def test_barriers_are_followed_into_the_partitions_of_warps() -> None:
+    found = listing("specialized-h100-4", "ttgir")
+    (commit,) = [mark for mark in told(found, "commit") if "barrier_expect" in _text(found, mark)]
+    assert [mark.partners for mark in told(found, "copy")] == [(commit.line,)] * 2
+    (wait,) = [mark for mark in told(found, "wait") if mark.line in commit.partners]
+    assert wait.partners == (commit.line,)
+    assert "wait_barrier" in _text(found, wait)
+
+
+def _text(found: StageListing, mark: PipelineAnnotation) -> str:
+    return found.text.split("\n")[mark.line - 1]
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_barrier_that_a_loop_exchanges_for_another_is_not_certain(swapped: bool) -> None:
+    yielded = "%two, %one" if swapped else "%one, %two"
+    text = ROTATING.replace("YIELDED", yielded)
+    found = annotate(parse(text), [])
+    (commit,) = [mark for mark in found if mark.role == "commit"]
+    (wait,) = [mark for mark in found if mark.role == "wait"]
+    assert bool(commit.partners) is not swapped
+    assert bool(wait.partners) is not swapped
 
 
 def test_blackwells_products_go_with_their_barrier() -> None:

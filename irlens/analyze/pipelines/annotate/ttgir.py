@@ -5,12 +5,12 @@ in PTX, and followed through the structured control flow in the same way. Barrie
 wait and what it waits for belong together where both lead to the same ring of barriers.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from irlens.analyze.graph import FlowGraph
 from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.pipelines.annotate import Annotator, Key, LoopKey, Site, number_by_source
-from irlens.analyze.solver import reach
+from irlens.analyze.ttgir_buffers import Buffers
 from irlens.isa.events import Event
 from irlens.isa.mlir import Module, Operation, copies
 from irlens.isa.mlir.types import Scalar
@@ -82,6 +82,7 @@ class _Barriers:
     def __init__(self, module: Module, annotator: Annotator) -> None:
         self._module = module
         self._values = module.values
+        self._buffers = Buffers(module)
         self._annotator = annotator
 
     def add(self, operations: Iterable[Operation]) -> None:
@@ -145,39 +146,12 @@ class _Barriers:
         barrier = self._barrier(operation)
         return only(self._rings(barrier)) if barrier is not None else None
 
-    def _rings(self, value: Value) -> set[int]:
+    def _rings(self, value: Value) -> list[int]:
         """Return the allocations of barriers that a value may point into, by operation index."""
-        operations = (self._module.operations[v.operation] for v in reach([value], self._sources))
-        return {
-            each.index
-            for each in operations
-            if each.does == "allocate shared" and each.result_type.element == _BARRIER
-        }
-
-    def _sources(self, value: Value) -> Iterator[Value]:
-        """Yield the values that one of a barrier may be."""
-        operation = self._module.operations[value.operation]
-        found: Sequence[Value | None] = ()
-        if operation.does == "pick buffer":
-            found = self._values.operands[value.operation][:1]
-        elif operation.does == "for":
-            found = self._carried(operation, value)
-        yield from (each for each in found if each is not None)
-
-    def _carried(self, loop: Operation, value: Value) -> list[Value | None]:
-        """Return the initial and the yielded value of a loop's result or block argument."""
-        arguments = [each for block in loop.blocks for each in block.arguments]
-        # The first argument is the induction variable, which has no result.
-        number = value.number if value.region is not None else value.number + 1
-        if not 1 <= number < len(arguments):
-            return []
-        initial = arguments[number].initial
-        body = self._module.body(loop)
-        values = [self._values.initial(loop, initial)] if initial is not None else []
-        if body and body[-1].does == "yield":
-            yielded = self._values.operands[body[-1].index]
-            values += yielded[number - 1 : number]
-        return values
+        operations = self._module.operations
+        return [
+            n for n in self._buffers.behind(value) if operations[n].result_type.element == _BARRIER
+        ]
 
 
 class _UnstructuredError(Exception):
