@@ -27,7 +27,7 @@ from pathlib import Path
 
 from irlens.artifacts.load import load
 from irlens.compiler import Request
-from irlens.session.interactive import InteractiveSession
+from irlens.session.interactive import Workbench
 from irlens.tui.app import IrlensApp
 from irlens.tui.entries.table import EntryTable
 
@@ -52,9 +52,9 @@ def _never(name: str) -> Request:
     raise AssertionError(f"{name} must not be compiled")
 
 
-def session_of(path: Path) -> InteractiveSession:
+def session_of(path: Path) -> Workbench:
     """Return a session with all captures below a path."""
-    return InteractiveSession(path.name, lambda: load(path), request_for=_never, root=path)
+    return Workbench(path.name, lambda: load(path), request_for=_never, root=path)
 
 
 async def until(holds: Callable[[], bool]) -> float:

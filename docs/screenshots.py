@@ -17,8 +17,8 @@ from textual.widgets import Input
 
 from irlens.artifacts.load import load
 from irlens.compiler import Request
-from irlens.session.interactive import InteractiveSession
-from irlens.session.workbench import Entry
+from irlens.session.exchange import Entry
+from irlens.session.interactive import Workbench
 from irlens.tui.app import IrlensApp
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -53,7 +53,7 @@ def _never(name: str) -> Request:
     raise AssertionError(f"{name} is not to be compiled")
 
 
-class _Samples(InteractiveSession):
+class _Samples(Workbench):
     """Samples that are as old in every picture: a checkout writes them anew."""
 
     def entries(self) -> Iterator[Entry]:

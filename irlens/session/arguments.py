@@ -29,7 +29,7 @@ from irlens.model.capture import Capture
 from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.text import split_list
-from irlens.session.workbench import Setting
+from irlens.session.exchange import Setting
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 #: A tensor; the block of a tensor descriptor follows it.

@@ -18,7 +18,7 @@ from irlens.artifacts.load import find_entries, load_entry
 from irlens.artifacts.scan_index import ScanIndex, signature
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError
-from irlens.session.workbench import Entry
+from irlens.session.exchange import Entry
 
 #: Entries after which the index is written while a directory is read for the first time.
 _ENTRIES_PER_SAVE = 256

@@ -19,9 +19,9 @@ from irlens.model.capture import Capture
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.report import Finding
 from irlens.session.child import Child, Ended
+from irlens.session.exchange import Inquiry
 from irlens.session.reports import report_of
 from irlens.session.session import Session
-from irlens.session.workbench import Inquiry
 
 if TYPE_CHECKING:  # it loads the compiler layer
     from irlens.compiler import Request

@@ -26,12 +26,12 @@ from irlens.session import Configurations, is_compiled, listed_entries
 from irlens.session.compilation import Compilations
 from irlens.session.documents import saved_reports
 from irlens.session.entry_index import EntryIndex, Indexed, can_index
+from irlens.session.exchange import Entry, Group, Inquiry, Setting
 from irlens.session.listed_entries import Item, Uncompiled, key_of
 from irlens.session.long_questions import LongQuestions
 from irlens.session.opening import Opening
 from irlens.session.reports import complete_report, report_of
 from irlens.session.session import Session
-from irlens.session.workbench import Entry, Group, Inquiry, Setting
 
 # The first screen appears before any question is asked, and sooner without these.
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _MAX_CODES = 2
 
 def open_session(
     kernel: str | None, configurations: Configurations, session: Session
-) -> "InteractiveSession":
+) -> "Workbench":
     """Return the session of KERNEL, or of everything irlens can list.
 
     Args:
@@ -64,7 +64,7 @@ def open_session(
         if configurations != Configurations():
             raise IrlensError("--target, --set and similar options need a KERNEL to compile")
         opening = Opening(Path.cwd())
-        return InteractiveSession(
+        return Workbench(
             opening.title, opening.items, request_for, root=store.captures(), group=opening.group
         )
     if is_compiled(kernel) and configurations.is_empty:
@@ -72,10 +72,10 @@ def open_session(
         path = Path(kernel).expanduser()
         find = (lambda: load(path)) if saved is None else (lambda: iter(saved))
         indexed = saved is None and can_index(path)
-        return InteractiveSession(kernel, find, request_for, root=path, indexed=indexed)
+        return Workbench(kernel, find, request_for, root=path, indexed=indexed)
     if (launched := session.launched(kernel, chosen)) is not None:
         path = Path(kernel).expanduser()
-        return InteractiveSession(kernel, lambda: iter(launched), request_for, root=path)
+        return Workbench(kernel, lambda: iter(launched), request_for, root=path)
     from irlens.compiler.sources.description import find_kernels
 
     sources = () if is_compiled(kernel) else find_kernels(kernel)
@@ -83,9 +83,9 @@ def open_session(
     if len(functions) > 1 and configurations.is_single:
         # Compiled once one is opened: the others may need arguments that nobody has given.
         offered = [Uncompiled(f"{kernel}:{function}") for function in functions]
-        return InteractiveSession(kernel, lambda: iter(offered), request_for)
+        return Workbench(kernel, lambda: iter(offered), request_for)
     compiled = list(session.compile_all(kernel, configurations))
-    return InteractiveSession(
+    return Workbench(
         kernel,
         lambda: iter([capture for capture, _ in compiled]),
         request_for,
@@ -94,10 +94,15 @@ def open_session(
     )
 
 
-class InteractiveSession(LongQuestions):
-    """Implements ``Workbench``.
+class Workbench(LongQuestions):
+    """Answers the TUI's questions with finished records.
+
+    Any method may take a while, so the TUI calls them from worker threads, but for ``what_if``.
+    All raise ``IrlensError`` with a message for the user, also when a capture was deleted
+    meanwhile.
 
     Args:
+        title: The subject, as the user named it.
         find: Yields the items to list; is called again for every listing.
         request_for: Returns the request that compiles a kernel, by the kernel's name.
         origins: Captures whose requests are known.
@@ -186,7 +191,10 @@ class InteractiveSession(LongQuestions):
             yield self._grouped(entry, each[1])
 
     def complete(self, keys: Sequence[str]) -> Iterator[Entry]:
-        """Yield the complete entry of each listed key as soon as it is read, in any order."""
+        """Yield the complete entry of each listed key as soon as it is read, in any order.
+
+        Compiles nothing. A key whose capture is gone is left out.
+        """
         unread: list[listed_entries.Unread] = []
         for key in keys:
             item = self._items.get(key)
@@ -240,7 +248,10 @@ class InteractiveSession(LongQuestions):
         return self._grouped(entry, item)
 
     def report(self, key: str, disassembly: Disassembly = Disassembly.SKIP) -> Report:
-        """Return the report of an entry, which is compiled if needed."""
+        """Return the report of an entry, which is compiled if needed.
+
+        It has the machine code, if that is required.
+        """
         # Several views request the same report at once: one thread makes it, the others wait.
         with self._reporting[key, disassembly]:
             return self._report(key, disassembly)
@@ -284,13 +295,13 @@ class InteractiveSession(LongQuestions):
         return capture.python_texts() if capture is not None else {}
 
     def listing(self, key: str, stage: str, *, annotated: bool = True) -> StageListing:
-        """Return a stage line by line."""
+        """Return a stage line by line; without annotations it is available sooner."""
         from irlens.report.annotations import list_stage
 
         return list_stage(self._code(key), stage, self.report(key) if annotated else None)
 
     def occurrences(self, key: str, stage: str, name: str, line: int) -> Occurrences:
-        """Return the definitions and uses of a name of a line."""
+        """Return the definitions and uses of an SSA value, a register or a label of a line."""
         from irlens.report.annotations import occurrences
 
         return occurrences(self._code(key), stage, name, line=line)
@@ -298,7 +309,7 @@ class InteractiveSession(LongQuestions):
     def what_if(
         self, key: str, *, registers: int, shared_bytes: int, num_warps: int
     ) -> Occupancy | None:
-        """Return the occupancy for other resource demands."""
+        """Return the occupancy for other resource demands; ``None`` if the GPU is unknown."""
         if key not in self._demands:
             from irlens.session.what_if import demand_of_capture, demand_of_report
 
@@ -328,14 +339,22 @@ class InteractiveSession(LongQuestions):
         return compare_code(self._code(before), self._code(after), stage, names=names)
 
     def settings(self, key: str) -> Sequence[Setting]:
-        """Return the settings that can be changed."""
+        """Return the settings that can be changed; empty for a saved report.
+
+        Raises ``CaptureError`` if the kernel's source is unknown or was deleted.
+        """
         from irlens.session.recompile import settings_of
 
         capture = self._capture_or_none(key)
         return settings_of(capture, self._source(key, capture)) if capture is not None else ()
 
     def recompile(self, key: str, changes: dict[str, str]) -> Entry:
-        """Recompile with changed settings, and return the new entry."""
+        """Recompile with changed settings, and return the new entry.
+
+        Args:
+            key: The entry to recompile. The source may have changed since it was compiled.
+            changes: New values by name, in the syntax of ``Setting.value``.
+        """
         cancels = self._compilations.cancels  # before anything slow
         from irlens.session.recompile import request_of
 
@@ -348,7 +367,17 @@ class InteractiveSession(LongQuestions):
         return self.entry(next(iter(captures)))
 
     def saved(self, key: str, until: threading.Event, take: Callable[[str], bool]) -> str:
-        """Wait until an entry's source is saved, and return the file's name."""
+        """Wait until a source file of the entry is saved, and return the file's name.
+
+        Args:
+            take: Receives the file's name and returns whether the caller recompiles now. If it
+                does not, the next call reports the same save again.
+
+        Returns:
+            The name, or "" if ``until`` was set or ``take`` declined, and at once if the source
+            of the entry is unknown. A save that is newer than the entry is reported at once,
+            unless the entry was recompiled since.
+        """
         return self._compilations.wait_for_save(key, until, take)
 
     def remake(self, key: str) -> Entry:
@@ -361,7 +390,11 @@ class InteractiveSession(LongQuestions):
         return self.entry(next(same, next(iter(captures))))
 
     def suggest(self, key: str, inquiry: Inquiry) -> Suggestion:
-        """Compile the neighbours of an entry's configuration, and return the fastest."""
+        """Compile the neighbours of an entry's configuration, and return the fastest.
+
+        The source may have changed since the entry was compiled. Raises ``IrlensError`` if the
+        kernel's source or the entry's time is unknown, or the inquiry is cancelled.
+        """
         from irlens.sweeps.suggesting import unknown_time
 
         time = self.report(key).time
@@ -370,11 +403,11 @@ class InteractiveSession(LongQuestions):
         return super().suggest(key, inquiry)
 
     def cancel(self) -> None:
-        """Abandon the compilations of other threads."""
+        """Cancel the ``recompile`` or ``remake`` of another thread, which raises."""
         self._compilations.cancel()
 
     def close(self) -> None:
-        """Abandon what other threads do, and save what was learned."""
+        """Cancel as ``cancel`` does, and save what the next session can use."""
         self.cancel()
         self._inquirer.close()
         self._save_index()

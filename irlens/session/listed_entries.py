@@ -20,8 +20,8 @@ from irlens.model.errors import ArtifactError, IrlensError
 from irlens.model.inspected import Inspected
 from irlens.model.report import Report, Severity
 from irlens.session.entry_index import Indexed, key_of_capture
+from irlens.session.exchange import Entry, is_early
 from irlens.session.reports import codes_of, complete_report, read_brief, recall_complete
-from irlens.session.workbench import Entry, is_early
 
 # The first screen appears before any entry is read, and sooner without these.
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from irlens.model.source import SourceLocation
 from irlens.model.suggestion import Suggestion
 from irlens.model.variants import Variants
 from irlens.model.why import Explanations
+from irlens.session.exchange import Inquiry
 from irlens.session.inquiries import Inquirer
-from irlens.session.workbench import Inquiry
 
 # The first screen appears before any question is asked, and sooner without these.
 if TYPE_CHECKING:
@@ -57,12 +57,21 @@ class LongQuestions(ABC):
         return self._inquirer.ask("suggest", self._request(key), Suggestion, inquiry)
 
     def why(self, key: str, finding: Finding, inquiry: Inquiry) -> Explanations:
-        """Return what decides a finding of an entry, and what was tried against it."""
+        """Return what decides a finding of an entry, and what was tried against it.
+
+        Compiles the entry again, with and without the blamed cause. Raises as ``suggest`` does.
+        """
         request = self._request(key)
         return self._inquirer.ask("why", request, Explanations, inquiry, finding=finding)
 
     def variants(self, key: str, ranges: Sequence[str], inquiry: Inquiry) -> Variants:
-        """Return the variants that launches of an entry need, or those in the listing."""
+        """Return the variants that launches of an entry need, or those in the listing.
+
+        Args:
+            ranges: Values of arguments: "n=1..131072". Without any, the entry's launch.
+
+        Where the kernel's source is unknown, the variants are the listed captures of the kernel.
+        """
         try:
             request = self._deriving_request(key)
         except CaptureError:  # nothing can be compiled: it is about what is there
@@ -74,7 +83,12 @@ class LongQuestions(ABC):
         return self._inquirer.ask("variants", request, Variants, inquiry, ranges=ranges)
 
     def limits(self, key: str, sizes: Sequence[str], inquiry: Inquiry) -> Limits:
-        """Return the smallest sizes at which an entry breaks."""
+        """Return the smallest sizes at which an entry breaks.
+
+        Args:
+            sizes: The sizes to vary, over a range, "n=1..4096", or the default one, "n"; all of
+                them if there are none.
+        """
         request = self._deriving_request(key)
         return self._inquirer.ask("limits", request, Limits, inquiry, ranges=sizes)
 
@@ -85,7 +99,7 @@ class LongQuestions(ABC):
         return describe_passes(self._states_of(key, inquiry))
 
     def pass_change(self, key: str, number: int) -> CodeComparison:
-        """Return what a pass changed."""
+        """Return what a pass changed, of an entry whose ``passes`` were returned before."""
         from irlens.diff.passes import change_of
 
         return change_of(self._states_of(key), number)
@@ -103,7 +117,10 @@ class LongQuestions(ABC):
         return crossing(self._states_of(key), operation, kind)
 
     def layout(self, key: str, names: Sequence[str], line: int) -> LayoutDrawing:
-        """Return the layout of the first of some values of ttgir that has one."""
+        """Return the layout of the first of some values, as a line of ttgir names them, with one.
+
+        Raises ``IrlensError`` if none has a layout that irlens draws.
+        """
         from irlens.session.stages import layout_in
 
         return layout_in(self._capture(key), names, line)

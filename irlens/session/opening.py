@@ -17,8 +17,8 @@ from irlens.artifacts.entries import Broken, Listing, read_entry
 from irlens.artifacts.load import find_entries
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, CaptureError, IrlensError
+from irlens.session.exchange import Group
 from irlens.session.listed_entries import Item, Uncompiled
-from irlens.session.workbench import Group
 
 #: Folders searched below the current one, and Python files looked at, at most.
 _MOST_FOLDERS, _MOST_FILES = 400, 2000

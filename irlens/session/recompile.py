@@ -36,7 +36,7 @@ from irlens.session.arguments import (
     requested_arguments,
     require_extents,
 )
-from irlens.session.workbench import Setting
+from irlens.session.exchange import Setting
 
 _MAX_THREADS = 1024
 #: A Python file that a location of ttir names.

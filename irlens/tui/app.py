@@ -22,7 +22,8 @@ from irlens.model.suggestion import Suggestion
 from irlens.model.text import plural, printable, printable_line
 from irlens.render.view.characters import cut
 from irlens.render.view.nodes import Section
-from irlens.session.workbench import Entry, Setting, Workbench
+from irlens.session.exchange import Entry, Setting
+from irlens.session.interactive import Workbench
 from irlens.tui.help import Commands, help_text
 from irlens.tui.screens import MIN_HEIGHT, MIN_WIDTH, EntryScreen
 from irlens.tui.services import Context, Place, preferences

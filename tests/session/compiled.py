@@ -11,14 +11,14 @@ import pytest
 from irlens import gpus as arch
 from irlens.compiler import Request
 from irlens.session.compilation import Compiler
-from irlens.session.interactive import InteractiveSession
+from irlens.session.interactive import Workbench
 
 
 def never_asked(_: str) -> Request:
     raise AssertionError("nothing is compiled by its name here")
 
 
-def compiled_here() -> tuple[InteractiveSession, str]:
+def compiled_here() -> tuple[Workbench, str]:
     """Softmax in four stages for an H100; and its key."""
     gpu = arch.find("h100")
     request = Request(
@@ -29,9 +29,7 @@ def compiled_here() -> tuple[InteractiveSession, str]:
     )
     captures = Compiler().compile(request)
     origins = [(capture, request) for capture in captures]
-    bench = InteractiveSession(
-        "softmax", lambda: iter(captures), request_for=never_asked, origins=origins
-    )
+    bench = Workbench("softmax", lambda: iter(captures), request_for=never_asked, origins=origins)
     (key,) = {entry.key for entry in bench.entries()}
     return bench, key
 

@@ -13,8 +13,8 @@ from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError
 from irlens.session import listed_entries
 from irlens.session.entry_index import can_index
-from irlens.session.interactive import InteractiveSession
-from irlens.session.workbench import Entry
+from irlens.session.exchange import Entry
+from irlens.session.interactive import Workbench
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 NAMES = ("softmax-h100", "spill-h100", "softmax-mi300x")
@@ -38,10 +38,8 @@ def nothing(_name: str) -> Request:
     raise AssertionError("nothing is to be compiled here")
 
 
-def bench_of(path: Path) -> InteractiveSession:
-    return InteractiveSession(
-        path.name, lambda: load(path), request_for=nothing, root=path, indexed=True
-    )
+def bench_of(path: Path) -> Workbench:
+    return Workbench(path.name, lambda: load(path), request_for=nothing, root=path, indexed=True)
 
 
 def listed(path: Path) -> list[Entry]:
@@ -155,7 +153,7 @@ def test_relative_and_absolute_names_share_what_is_known(
     assert [entry.place for entry in relative] == sorted(entry.place for entry in whole)
     monkeypatch.chdir(cache / "spill-h100")
     (within,) = listed(Path())
-    plain = InteractiveSession("x", lambda: load(Path()), request_for=nothing, root=Path())
+    plain = Workbench("x", lambda: load(Path()), request_for=nothing, root=Path())
     *_, known = plain.entries()
     (expected,) = plain.complete([known.key])
     assert within == expected == listed(Path())[0]

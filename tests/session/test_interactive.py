@@ -19,9 +19,9 @@ from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.report import Report
 from irlens.report import inspect
 from irlens.session.compilation import Compiler
-from irlens.session.interactive import InteractiveSession
+from irlens.session.exchange import Entry
+from irlens.session.interactive import Workbench
 from irlens.session.listed_entries import Item, Uncompiled
-from irlens.session.workbench import Entry
 from tests.session.compiled import when_compiling
 from tests.tui.waiting import PATIENCE
 
@@ -36,8 +36,8 @@ def softmax(**settings: ConstexprValue) -> Request:
     return Request(kernel="softmax", target=arch.find("h100").target, settings=settings)
 
 
-def bench_of(path: Path) -> InteractiveSession:
-    return InteractiveSession(path.name, lambda: load(path), request_for=nothing, root=path)
+def bench_of(path: Path) -> Workbench:
+    return Workbench(path.name, lambda: load(path), request_for=nothing, root=path)
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def read_all(bench: InteractiveSession) -> Iterator[Entry]:
+def read_all(bench: Workbench) -> Iterator[Entry]:
     """Yield the entries as they are listed, and then completed."""
     keys = {}
     for entry in bench.entries():
@@ -118,7 +118,7 @@ def test_only_what_is_asked_for_is_completed(copy: Path) -> None:
 def test_what_if_nothing_changed_equals_the_report(path: Path) -> None:
     (capture,) = (each for each in load(path) if isinstance(each, Capture))
     report = inspect(capture)
-    saved = InteractiveSession("saved", lambda: iter([report]), request_for=nothing)
+    saved = Workbench("saved", lambda: iter([report]), request_for=nothing)
     assert report.occupancy is not None
     at = {curve.resource: curve.at for curve in report.occupancy.curves}
     for bench in (bench_of(path), saved):
@@ -165,7 +165,7 @@ def test_the_text_of_a_capture(copy: Path) -> None:
 def test_a_saved_report_has_figures_and_no_code() -> None:
     (capture,) = (each for each in load(CAPTURES / "softmax-h100") if isinstance(each, Capture))
     report: Report = inspect(capture)
-    bench = InteractiveSession("saved", lambda: iter([report]), request_for=nothing)
+    bench = Workbench("saved", lambda: iter([report]), request_for=nothing)
     (entry,) = bench.entries()
     assert bench.report(entry.key) == report
     assert bench.stages(entry.key) == ()
@@ -186,7 +186,7 @@ def test_a_kernel_is_compiled_when_it_is_opened(monkeypatch: pytest.MonkeyPatch)
     def find() -> Iterator[Item]:
         yield Uncompiled("softmax")
 
-    bench = InteractiveSession("all", find, request_for=lambda _: softmax())
+    bench = Workbench("all", find, request_for=lambda _: softmax())
     (entry,) = bench.entries()
     assert (entry.config, entry.resources, asked) == (None, None, [])
     assert bench.entry(entry.key) == entry
@@ -216,9 +216,7 @@ def test_what_the_store_holds_twice_is_one_entry(
     assert len({entry.key for entry in named.entries()}) == 3, "named by a relative path"
 
     origins = [(capture, softmax()) for capture in found.values()]
-    bench = InteractiveSession(
-        "all", lambda: iter(found.values()), request_for=nothing, origins=origins
-    )
+    bench = Workbench("all", lambda: iter(found.values()), request_for=nothing, origins=origins)
     places = {Path(entry.place).parent.name: entry for entry in bench.entries()}
     assert set(places) == {"asked", "edited", "of-another-file"}
 
@@ -252,9 +250,7 @@ def test_a_kernel_is_compiled_once_for_all_that_ask_meanwhile(
         return [capture]
 
     monkeypatch.setattr(Compiler, "compile", compile_)
-    bench = InteractiveSession(
-        "all", lambda: iter([Uncompiled("softmax")]), request_for=lambda _: softmax()
-    )
+    bench = Workbench("all", lambda: iter([Uncompiled("softmax")]), request_for=lambda _: softmax())
     (entry,) = bench.entries()
     with ThreadPoolExecutor() as threads:
         report = threads.submit(bench.report, entry.key)

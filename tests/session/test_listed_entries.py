@@ -9,8 +9,8 @@ import pytest
 from irlens.artifacts import processes
 from irlens.artifacts.load import load
 from irlens.model.capture import Capture
+from irlens.session.exchange import Entry
 from irlens.session.listed_entries import EntryReader, Unread
-from irlens.session.workbench import Entry
 from tests.session.test_interactive import CAPTURES
 
 

@@ -20,9 +20,9 @@ from irlens.model.source import SourceLocation
 from irlens.model.variants import Variants
 from irlens.model.why import Explanations
 from irlens.session import Configurations
-from irlens.session.interactive import InteractiveSession, open_session
+from irlens.session.exchange import Inquiry
+from irlens.session.interactive import Workbench, open_session
 from irlens.session.session import Session
-from irlens.session.workbench import Inquiry
 from irlens.sweeps import worker_pool
 from tests.running import InlinePool, irlens
 from tests.session.compiled import never_asked
@@ -31,7 +31,7 @@ SAMPLES = Path(__file__).parents[2] / "samples"
 RAGGED = (("n_cols", ("781",)),)
 
 
-def opened(kernel: str, **selected: Any) -> tuple[InteractiveSession, str]:
+def opened(kernel: str, **selected: Any) -> tuple[Workbench, str]:
     bench = open_session(kernel, Configurations(targets=("h100",), **selected), Session())
     (key,) = {entry.key for entry in bench.entries()}
     return bench, key
@@ -113,8 +113,8 @@ def test_a_mistake_in_a_range_is_said(ask: Any, message: str) -> None:
         ask(bench, key)
 
 
-def _listed(*items: Capture | Report) -> tuple[InteractiveSession, list[str]]:
-    bench = InteractiveSession("listed", lambda: iter(items), request_for=never_asked)
+def _listed(*items: Capture | Report) -> tuple[Workbench, list[str]]:
+    bench = Workbench("listed", lambda: iter(items), request_for=never_asked)
     return bench, list(dict.fromkeys(entry.key for entry in bench.entries()))
 
 

@@ -19,7 +19,7 @@ from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 from irlens.report import inspect
 from irlens.session import Configurations, recompile
 from irlens.session.compilation import Compiler
-from irlens.session.interactive import InteractiveSession
+from irlens.session.interactive import Workbench
 from irlens.session.recompile import request_of, settings_of, source_of, unknown_source
 from irlens.session.reports import Needs
 from irlens.session.session import Session
@@ -163,7 +163,7 @@ def test_without_its_source_nothing_can_be_chosen(tmp_path: Path) -> None:
     copy = tmp_path / "x"
     shutil.copytree(CAPTURES / "softmax-h100", copy)
     (copy / "irlens.json").unlink()
-    bench = InteractiveSession("x", lambda: load(copy), request_for=never_asked)
+    bench = Workbench("x", lambda: load(copy), request_for=never_asked)
     (key,) = {entry.key for entry in bench.entries()}
     for ask in (lambda: bench.settings(key), lambda: bench.recompile(key, {})):
         with pytest.raises(CaptureError, match=r"cannot locate softmax\.py") as caught:

@@ -41,11 +41,12 @@ from irlens.model.suggestion import Suggestion
 from irlens.model.variants import Variants
 from irlens.model.why import Explanations
 from irlens.report.annotations import list_stage, occurrences
+from irlens.session.exchange import Entry, Inquiry, Setting
+from irlens.session.interactive import Workbench
 from irlens.session.listed_entries import entry_of_report
 from irlens.session.passes import follow_line
 from irlens.session.stages import layout_in
 from irlens.session.what_if import demand_of_report
-from irlens.session.workbench import Entry, Inquiry, Setting
 from irlens.tui.widgets import compile_status
 from tests.tui.waiting import draw, draw_later, rest
 
@@ -134,7 +135,7 @@ def _styles_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Stylesheet, "_parse_rules", parsed)
 
 
-class FakeWorkbench:
+class FakeWorkbench(Workbench):
     """Answers from the samples' reports and artifacts."""
 
     def __init__(self) -> None:
@@ -160,7 +161,7 @@ class FakeWorkbench:
         self.suggested: list[str] = []
         #: Questions with a range that were asked: the view, and the ranges.
         self.asked: list[tuple[str, ...]] = []
-        self._states: States | None = None
+        self._dumped: States | None = None
         self.compiled, self.cancelled = threading.Event(), threading.Event()
         self.compiled.set()
         #: Keys of entries whose sources are watched, and the files that are saved.
@@ -303,10 +304,10 @@ class FakeWorkbench:
         return replace(told, explanations=[explanation], unexplained=[])
 
     def _passes(self, key: str) -> States:
-        if self._states is None:
+        if self._dumped is None:
             dumps = pass_dumps.read(lzma.decompress((ANSWERS / "passes.xz").read_bytes()).decode())
-            self._states = States(self._capture("softmax-h100"), dumps)
-        return self._states
+            self._dumped = States(self._capture("softmax-h100"), dumps)
+        return self._dumped
 
     def passes(self, key: str, inquiry: Inquiry) -> Passes:
         self._compile(key, inquiry)

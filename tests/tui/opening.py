@@ -8,7 +8,7 @@ from typing import Any
 from textual.app import App
 from textual.pilot import Pilot
 
-from irlens.session.workbench import Workbench
+from irlens.session.interactive import Workbench
 from irlens.tui.app import IrlensApp
 from irlens.tui.screens import EntryScreen
 from irlens.tui.screens.compare import CompareScreen

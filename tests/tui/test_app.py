@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Markdown, Static
 
 from irlens.model.errors import IrlensError
-from irlens.session.workbench import Workbench
+from irlens.session.interactive import Workbench
 from irlens.tui.app import IrlensApp
 from irlens.tui.entries.table import EntryTable
 from irlens.tui.help import Commands

@@ -11,7 +11,8 @@ from textual.pilot import Pilot
 from textual.widgets import Markdown, Static
 
 from irlens.model.config import Config
-from irlens.session.workbench import Entry, Group, Workbench
+from irlens.session.exchange import Entry, Group
+from irlens.session.interactive import Workbench
 from irlens.tui.app import IrlensApp
 from irlens.tui.entries.cells import age
 from irlens.tui.entries.columns import BROWSER_COLUMNS

@@ -15,7 +15,7 @@ from irlens.model.comparison import Side
 from irlens.model.config import Config
 from irlens.model.errors import IrlensError
 from irlens.model.source import Span
-from irlens.session.workbench import Workbench
+from irlens.session.interactive import Workbench
 from irlens.tui.app import IrlensApp
 from irlens.tui.code.difference import Difference
 from irlens.tui.screens import stage_comparison

@@ -13,7 +13,7 @@ from irlens.model.errors import ToolError
 from irlens.model.listing import StageListing
 from irlens.model.report import Report
 from irlens.model.source import SourceLocation, Span
-from irlens.session.workbench import Workbench
+from irlens.session.interactive import Workbench
 from irlens.tui.app import IrlensApp
 from irlens.tui.code.search import Hit, Query
 from irlens.tui.screens.inspector import InspectorScreen as View

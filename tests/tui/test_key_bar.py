@@ -3,7 +3,7 @@
 import pytest
 from textual.pilot import Pilot
 
-from irlens.session.workbench import Workbench
+from irlens.session.interactive import Workbench
 from irlens.tui.app import IrlensApp
 from irlens.tui.widgets.key_bar import KeyBar
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from irlens.session.workbench import Workbench
+from irlens.session.interactive import Workbench
 from irlens.tui.app import IrlensApp
 from irlens.tui.entries.table import EntryTable
 from irlens.tui.screens.browser import BrowserScreen

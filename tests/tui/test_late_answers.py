@@ -14,8 +14,9 @@ from irlens.model.errors import ToolError
 from irlens.model.listing import StageListing
 from irlens.model.report import Report
 from irlens.model.source import Span
+from irlens.session.exchange import Entry
+from irlens.session.interactive import Workbench
 from irlens.session.listed_entries import entry_of_report
-from irlens.session.workbench import Entry, Workbench
 from irlens.tui.app import IrlensApp
 from irlens.tui.code.search import Hit, Query
 from irlens.tui.entries.table import EntryTable

@@ -24,7 +24,7 @@ from irlens.render.view.launch_time import describe_step, launch_time
 from irlens.render.view.nodes import Curve, plain
 from irlens.render.view.timeline import timeline
 from irlens.render.view.verdict import verdict
-from irlens.session.workbench import Workbench
+from irlens.session.interactive import Workbench
 from irlens.tui.app import IrlensApp
 from irlens.tui.drawing import drawn
 from irlens.tui.panels import Panels, occupancy

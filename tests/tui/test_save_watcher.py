@@ -14,7 +14,7 @@ from irlens.artifacts.load import load
 from irlens.compiler import Request
 from irlens.model.errors import CaptureError
 from irlens.session.compilation import Compiler
-from irlens.session.interactive import InteractiveSession
+from irlens.session.interactive import Workbench
 from irlens.tui.screens.dialogs import TextDialog
 from irlens.tui.screens.inspector import InspectorScreen as Inspector
 from irlens.tui.services import preferences
@@ -155,7 +155,7 @@ async def test_the_browser_watches_nothing(bench: "FakeWorkbench") -> None:
 # For real.
 
 
-def saved(bench: InteractiveSession, key: str, patience: float = 60.0) -> str:
+def saved(bench: Workbench, key: str, patience: float = 60.0) -> str:
     """What was saved since an entry was compiled; "" if nothing was."""
     stop = threading.Event()
     timer = threading.Timer(patience, stop.set)
@@ -166,7 +166,7 @@ def saved(bench: InteractiveSession, key: str, patience: float = 60.0) -> str:
         timer.cancel()
 
 
-def is_as_saved(bench: InteractiveSession, key: str) -> bool:
+def is_as_saved(bench: Workbench, key: str) -> bool:
     """Whether an entry is what its files hold, as far as is told in a moment."""
     return saved(bench, key, 0.3) == ""
 
@@ -179,9 +179,7 @@ def test_an_entry_is_recompiled_as_requested(tmp_path: Path) -> None:
     request = Request(kernel=str(path), target=arch.find("h100").target)
     origins = [(capture, request) for capture in Compiler().compile(request)]
     captures = [capture for capture, _ in origins]
-    bench = InteractiveSession(
-        "k", lambda: iter(captures), request_for=never_asked, origins=origins
-    )
+    bench = Workbench("k", lambda: iter(captures), request_for=never_asked, origins=origins)
     keys = {each.config.num_warps: each.key for each in bench.entries() if each.config}
     assert keys.keys() == {2, 4}
     assert is_as_saved(bench, keys[2])
@@ -211,9 +209,7 @@ def test_an_entry_is_recompiled_as_requested(tmp_path: Path) -> None:
 
 
 def test_only_entries_compiled_here_are_watched() -> None:
-    bench = InteractiveSession(
-        "x", lambda: load(CAPTURES / "softmax-h100"), request_for=never_asked
-    )
+    bench = Workbench("x", lambda: load(CAPTURES / "softmax-h100"), request_for=never_asked)
     (key,) = {entry.key for entry in bench.entries()}
     assert bench.saved(key, threading.Event(), lambda _: True) == ""
     with pytest.raises(CaptureError, match="source is unknown"):

@@ -23,8 +23,8 @@ from irlens.model.errors import IrlensError
 from irlens.model.suggestion import Suggestion
 from irlens.render import render
 from irlens.render.options import Options
-from irlens.session.interactive import InteractiveSession
-from irlens.session.workbench import Inquiry
+from irlens.session.exchange import Inquiry
+from irlens.session.interactive import Workbench
 from irlens.sweeps import worker_pool
 from irlens.tui.app import IrlensApp
 from irlens.tui.screens.compare import CompareScreen
@@ -323,10 +323,10 @@ def test_the_workers_of_a_suggestion_end_with_it(monkeypatch: pytest.MonkeyPatch
         time.sleep(0.01)
 
 
-def _session(name: str) -> tuple[InteractiveSession, str]:
+def _session(name: str) -> tuple[Workbench, str]:
     (capture,) = load(SAMPLES / "captures" / name)
     assert isinstance(capture, Capture)
-    bench = InteractiveSession(name, lambda: iter([capture]), request_for=never_asked)
+    bench = Workbench(name, lambda: iter([capture]), request_for=never_asked)
     (key,) = {entry.key for entry in bench.entries()}
     return bench, key
 

@@ -7,7 +7,7 @@ from textual.color import Color
 from textual.pilot import Pilot
 from textual.theme import Theme
 
-from irlens.session.workbench import Workbench
+from irlens.session.interactive import Workbench
 from irlens.tui.app import IrlensApp
 from irlens.tui.themes import CONTRAST, READABLE, THEMES, WELL_READABLE, contrast_ratio
 from tests.tui.waiting import settle

@@ -15,7 +15,7 @@ from irlens.model.report import SEVERITIES, Occupancy, Severity
 from irlens.model.text import microseconds, printable_line
 from irlens.render.view.characters import bar
 from irlens.render.view.standings import against_cell
-from irlens.session.workbench import Entry
+from irlens.session.exchange import Entry
 from irlens.tui.drawing import (
     BAD,
     DIM,

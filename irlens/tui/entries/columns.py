@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from irlens.figures import COLUMNS, Figure
-from irlens.session.workbench import is_early
+from irlens.session.exchange import is_early
 
 SETTINGS = "settings"
 FINDINGS = "findings"

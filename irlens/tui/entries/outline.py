@@ -6,7 +6,7 @@ from typing import get_args
 
 import msgspec
 
-from irlens.session.workbench import Entry, Group, Section
+from irlens.session.exchange import Entry, Group, Section
 
 #: What a section is called.
 _TITLES: dict[Section, str] = {

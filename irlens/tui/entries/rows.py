@@ -19,7 +19,7 @@ from irlens.model.label import GrowingLabels
 from irlens.model.ranking import Candidate, problem_of, rank
 from irlens.model.report import SEVERITIES
 from irlens.model.text import count
-from irlens.session.workbench import Entry
+from irlens.session.exchange import Entry
 from irlens.tui.drawing import DIM, MAIN
 from irlens.tui.entries.cells import (
     LOADING,

@@ -11,7 +11,7 @@ from textual.widgets import Static
 from irlens.model.report import Report, Severity
 from irlens.model.text import count, plural, printable_line
 from irlens.render.view.nodes import Facts, Run, text
-from irlens.session.workbench import Entry
+from irlens.session.exchange import Entry
 from irlens.tui.drawing import (
     BAD,
     SEVERITY_SIGN,

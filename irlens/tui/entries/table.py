@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from irlens.session.workbench import Entry
+from irlens.session.exchange import Entry
 from irlens.tui.entries.layout import Columns, RowStyle, arrange, draw_row
 from irlens.tui.entries.rows import EntryRows
 from irlens.tui.widgets import VisibleRows, place_scrollbar

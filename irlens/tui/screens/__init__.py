@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
-from irlens.session.workbench import Workbench
+from irlens.session.interactive import Workbench
 from irlens.tui.services import VIEWS, Context, Place
 from irlens.tui.services.threads import run_in_thread
 from irlens.tui.widgets import Panel

@@ -18,7 +18,7 @@ from irlens.render.options import Options
 from irlens.render.view.limits import limits_view
 from irlens.render.view.nodes import Section, Sentence, Settings
 from irlens.render.view.variants import suggested_range, variants_view
-from irlens.session.workbench import Inquiry
+from irlens.session.exchange import Inquiry
 from irlens.tui.drawing import DIM, page
 from irlens.tui.screens import EntryScreen, PanelActions, panel_bindings
 from irlens.tui.services import Context, Place

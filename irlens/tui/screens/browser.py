@@ -15,7 +15,7 @@ from textual.widgets import Input
 from irlens.model.errors import IrlensError
 from irlens.model.report import Report
 from irlens.model.text import printable_line
-from irlens.session.workbench import Entry
+from irlens.session.exchange import Entry
 from irlens.tui.drawing import DIM
 from irlens.tui.entries.cells import MARKS
 from irlens.tui.entries.rows import MOST_RIVALS

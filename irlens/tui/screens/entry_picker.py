@@ -14,7 +14,7 @@ from textual.widgets.option_list import Option
 from irlens.model.comparison import Side
 from irlens.model.label import labels
 from irlens.model.text import count, percent, printable_line
-from irlens.session.workbench import Entry
+from irlens.session.exchange import Entry
 from irlens.tui.drawing import MUTED
 from irlens.tui.entries.cells import natural, search_text, settings, side_of
 from irlens.tui.screens.dialogs import Choices, Dialog

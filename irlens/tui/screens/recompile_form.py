@@ -12,7 +12,7 @@ from textual.widgets import Input, Static
 
 from irlens.model.errors import IrlensError
 from irlens.model.text import printable_line
-from irlens.session.workbench import Setting
+from irlens.session.exchange import Setting
 from irlens.tui.drawing import DIM, WARN
 from irlens.tui.screens.dialogs import Dialog
 from irlens.tui.services import Context

@@ -12,7 +12,7 @@ from irlens.model.report import Finding
 from irlens.model.source import SourceLocation, Span
 from irlens.model.why import Explanations
 from irlens.render.view.nodes import Section
-from irlens.session.workbench import Workbench
+from irlens.session.interactive import Workbench
 from irlens.tui.services.compilations import Compilations, DeferredResults
 from irlens.tui.services.key_queue import KeyQueue
 from irlens.tui.services.preferences import Preferences

@@ -15,7 +15,8 @@ from irlens.model.comparison import Comparison
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.suggestion import Suggestion
 from irlens.model.text import printable_line
-from irlens.session.workbench import Entry, Inquiry, Workbench
+from irlens.session.exchange import Entry, Inquiry
+from irlens.session.interactive import Workbench
 from irlens.tui.services.threads import run_in_thread
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from contextlib import suppress
 from textual.app import App
 
 from irlens.model.errors import IrlensError
-from irlens.session.workbench import Workbench
+from irlens.session.interactive import Workbench
 from irlens.tui.services.preferences import Preferences
 
 

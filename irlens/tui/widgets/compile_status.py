@@ -12,7 +12,7 @@ from textual.widgets import Static
 from irlens.model.errors import IrlensError
 from irlens.model.text import printable_line
 from irlens.render.view import nodes
-from irlens.session.workbench import Inquiry
+from irlens.session.exchange import Inquiry
 from irlens.tui.drawing import DIM, WARN, lines
 from irlens.tui.services.compilations import Compilations
 from irlens.tui.services.threads import run_in_thread

@@ -6,8 +6,8 @@ import sys
 from irlens.figures import COLUMNS, Figure
 from irlens.model.comparison import Unit, Weight
 from irlens.model.text import count
+from irlens.session.exchange import Entry
 from irlens.session.listed_entries import entry_of_report
-from irlens.session.workbench import Entry
 from irlens.tui.entries.columns import BROWSER_COLUMNS, LEAST_USEFUL, browser_columns
 from tests.tui.conftest import load_report
 

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from irlens.model.config import Config
 from irlens.model.ranking import EstimatedTime
-from irlens.session.workbench import Entry, Group, Section
+from irlens.session.exchange import Entry, Group, Section
 from irlens.tui.entries.rows import EntryRows
 
 CONFIG = Config(

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 from irlens.model.config import Config, Target
 from irlens.model.resources import Resources
-from irlens.session.workbench import Entry
+from irlens.session.exchange import Entry
 from irlens.tui.entries.cells import natural
 from irlens.tui.entries.layout import elided
 from irlens.tui.entries.rows import EntryRows

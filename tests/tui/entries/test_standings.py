@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from irlens.model.config import Config, Target
 from irlens.model.estimate import RESOLUTION
 from irlens.model.ranking import EstimatedTime, rank_reports
+from irlens.session.exchange import Entry
 from irlens.session.listed_entries import entry_of_report
-from irlens.session.workbench import Entry
 from irlens.tui.entries.rows import MOST_RIVALS, EntryRows, Standings
 from tests.tui.conftest import load_report
 
