@@ -68,7 +68,8 @@ def draw_layout(module: Module, value: str, kernel: str, line: int | None = None
             raise IrlensError(f"the layout of {name} cannot be drawn: {reason}")
         if (held := mapped.warps * mapped.lanes * mapped.registers) > _MOST_ELEMENTS:
             raise IrlensError(f"a CTA holds {count(held)} elements of {name}: too many to draw")
-        drawn = _of_registers(mapped)
+        is_amd = bool(module.target) and not module.target.isdecimal()
+        drawn = _of_registers(mapped, "wave" if is_amd else "warp")
     else:
         if kind.element.bits is None:
             raise IrlensError(f"the layout of {name} cannot be drawn: {kind.element} has no size")
@@ -211,7 +212,7 @@ _Drawn: TypeAlias = tuple[
 ]
 
 
-def _of_registers(mapped: LinearMap) -> _Drawn:
+def _of_registers(mapped: LinearMap, word: str) -> _Drawn:
     owners: dict[_Element, Owner] = {}
     held: dict[_Element, int] = {}
     places = product(range(mapped.warps), range(mapped.lanes), range(mapped.registers))
@@ -223,11 +224,11 @@ def _of_registers(mapped: LinearMap) -> _Drawn:
         held[element] = held.get(element, 0) + 1
     copies = max(held.values(), default=1)
     named = dict(zip(("register", "lane", "warp", "block"), mapped.bases, strict=True))
-    sentence = _sentence(mapped, copies)
+    sentence = _sentence(mapped, copies, word)
     return "registers", named, (), owners, sentence, mapped.warps
 
 
-def _sentence(mapped: LinearMap, copies: int) -> str:
+def _sentence(mapped: LinearMap, copies: int, warp: str) -> str:
     """Return who holds what: "each thread holds 8 elements, 4 side by side; ..."."""
     fastest = len(mapped.shape) - 1
     parts = [f"each thread holds {plural(mapped.registers, 'element')}"]
@@ -237,8 +238,8 @@ def _sentence(mapped: LinearMap, copies: int) -> str:
         where = "" if len(mapped.shape) == 1 else f" along dimension {along}"
         parts[0] += f", {beside} of them side by side{where}"
     for who, bases, number in (
-        ("lanes of a warp", mapped.lane, mapped.lanes),
-        ("warps", mapped.warp, mapped.warps),
+        (f"lanes of a {warp}", mapped.lane, mapped.lanes),
+        (f"{warp}s", mapped.warp, mapped.warps),
     ):
         spread = [
             f"{1 << sum(bool(basis[d]) for basis in bases)} along dimension {d}"
@@ -290,6 +291,8 @@ def _of_memory(
             f"{1 << len(mapped.bases['row'])} rows of tensor memory, and"
             f" {1 << len(mapped.bases['column'])} columns of an element's width"
         )
+        if layout.startswith("#ttng.tensor_memory_scales"):
+            sentence += "; the rows of each of the four warps hold all of the scales"
         return "tensor memory", bases, (), held, sentence, 1 << len(mapped.bases["row"])
     offsets = {element: offset * bits // 8 for element, (offset,) in places.items()}
     owners = {
@@ -313,8 +316,9 @@ def _order_in_words(mapped: MemoryMap) -> str:
     words = f", dimension {fastest} contiguous" if len(mapped.shape) > 1 else ""
     crossed = [basis for basis in offset if sum(map(bool, basis)) > 1]
     if crossed:
-        steps = [max(basis[fastest] for basis in crossed), min(b[fastest] for b in crossed)]
-        words += f"; swizzled: rows are crossed with {steps[1]} to {steps[0]} elements"
+        least, most = (of(basis[fastest] for basis in crossed) for of in (min, max))
+        steps = str(least) if least == most else f"{least} to {most}"
+        words += f"; swizzled: the row is XORed into the offset, in steps of {steps} elements"
     for interval, extra in mapped.padding:
         words += f"; {extra} elements of padding after every {interval}"
     return words

@@ -241,3 +241,25 @@ def test_a_layout_of_many_elements_takes_a_step_for_each(monkeypatch: pytest.Mon
     owner = drawing.cells[9][3].owner
     assert owner is not None
     assert (owner.warp, owner.lane, owner.register) == (0, 11, 32)
+
+
+def test_amds_lanes_are_of_waves() -> None:
+    read = module("matmul_tiled", "mi300x")
+    for each in drawn(read):
+        if each.memory == "registers":
+            assert "lanes of a wave" in each.sentence
+            assert "warp" not in each.sentence
+
+
+@pytest.mark.parametrize(("width", "steps"), [(32, "16"), (128, "16 to 64")])
+def test_how_rows_are_swizzled(width: int, steps: str) -> None:
+    layout = f"swizzlingByteWidth = {width}, transposed = false, elementBitWidth = 8"
+    text = f"""
+#smem = #ttg.shared_memory
+#shared = #ttg.nvmma_shared<{{{layout}}}>
+module attributes {{ttg.target = "cuda:90"}} {{
+  %x = ttg.local_alloc : () -> !ttg.memdesc<64x128xi8, #shared, #smem, mutable>
+}}
+"""
+    drawing = draw_layout(parse(text, stage="ttgir"), "%x", "k")
+    assert drawing.sentence.endswith(f"XORed into the offset, in steps of {steps} elements")

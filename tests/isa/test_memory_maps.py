@@ -104,6 +104,18 @@ def test_tensor_memory() -> None:
     assert cases >= 80
 
 
+@has_linear_layouts
+def test_scales_in_tensor_memory() -> None:
+    from triton.experimental.gluon.language.nvidia.blackwell import TensorMemoryScalesLayout
+
+    builder, layout = _builder(), TensorMemoryScalesLayout()
+    for shape in itertools.product((16, 32, 64, 128, 256, 512), (1, 2, 4, 8, 16, 32)):
+        expected = builder.to_linear_layout(layout._to_ir(builder), list(shape))
+        found = memory_map("#ttng.tensor_memory_scales_encoding<>", shape)
+        assert found.bases["row"] == _tuples(expected.rows), shape
+        assert found.bases["column"] == _tuples(expected.cols), shape
+
+
 def test_written_maps_and_padding() -> None:
     from triton.experimental.gluon.language import PaddedSharedLayout, SharedLinearLayout
 

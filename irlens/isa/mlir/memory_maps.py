@@ -232,12 +232,31 @@ def _tensor_memory(encoding: Encoding, shape: tuple[int, ...]) -> MemoryMap:
     return MemoryMap(shape, {"row": tuple(down), "column": (*stride, *across, *more)})
 
 
+def _scales(encoding: Encoding, shape: tuple[int, ...]) -> MemoryMap:
+    """Return the map of scales in tensor memory: blocks of 32 by 4, for each of four warps.
+
+    Blocks follow each other down the rows first (``tensorMemoryScalesToLinearLayout``).
+    """
+    if len(shape) != 2 or encoding.bases.get("CGALayout"):
+        raise UnmappedError("no rule for scales of this rank, or shared by CTAs")
+
+    def bits(dimension: int, first: int, end: int) -> list[tuple[int, int]]:
+        steps = (1 << bit for bit in range(first, max(end, shape[dimension].bit_length() - 1)))
+        inside = (step if step < shape[dimension] else 0 for step in steps)
+        return [(step, 0) if dimension == 0 else (0, step) for step in inside]
+
+    rows = (*bits(0, 0, 5)[:5], (0, 0), (0, 0))
+    across = bits(1, 0, 2)
+    return MemoryMap(shape, {"row": rows, "column": (*across[:2], *bits(0, 5, 6), *across[2:])})
+
+
 _RULES = {
     "swizzled_shared": _swizzled, "amd_rotating_shared": _swizzled, "nvmma_shared": _nvmma,
 }  # fmt: skip
 #: Layouts whose maps are of a whole buffer.
 _WHOLE = {
     "padded_shared": _padded, "shared_linear": _given, "tensor_memory_encoding": _tensor_memory,
+    "tensor_memory_scales_encoding": _scales,
 }  # fmt: skip
 
 
