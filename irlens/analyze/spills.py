@@ -22,6 +22,7 @@ from irlens.analyze.pipelines.ptx_loops import table_loads
 from irlens.analyze.pressure import line_of
 from irlens.isa import ptx
 from irlens.isa.dialect import Function, Instruction, SpillingFunction, StackAccess
+from irlens.isa.ptx.effects import may_access_local
 from irlens.isa.sass import Section, units
 from irlens.isa.sass.registers import STACK_POINTER, access
 from irlens.model.resources import ArrayOrigin, LocalArray, SpillSite
@@ -63,7 +64,7 @@ def read_sass(section: Section, kernel: ptx.Function | None) -> Stack:
         return Stack(unknown=_NO_PTX) if _uses_addresses(section) else Stack(accesses)
     if arrays is None:
         return Stack(unknown=_OPAQUE)
-    lines = {each.line for each in kernel.instructions if kernel.may_access_arrays(each)}
+    lines = {each.line for each in kernel.instructions if may_access_local(each)}
     bounds = _bounds(arrays)
     found = [_is_array(each, _line(section, each), bounds, lines) for each in accesses]
     touched = any(section.instructions[each.index].ptx_line in lines for each in accesses)
@@ -246,7 +247,7 @@ def _arrays_of(
     arrays = written.local_arrays()
     if not arrays:
         return []
-    sources = _sources(each for each in instructions if written.may_access_arrays(each))
+    sources = _sources(each for each in instructions if may_access_local(each))
     digits = set(_sources(each for each in instructions if each.start in of_tables))
     driver = {n for n, call in written.calls().items() if not (call.callee or call.unknown)}
     calls = {written.instructions[n].line for n in driver}

@@ -6,7 +6,8 @@ waits for the compute of its own iteration to read the last of shared memory, an
 there for the next one: CUDA's double buffer before there was ``cp.async``.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from functools import reduce
 from operator import or_
 
 import msgspec
@@ -141,7 +142,7 @@ class _CarriedValues:
         """The loads that certainly run ahead."""
         bits = {load: 1 << number for number, load in enumerate(self.loads)}
         uses, carried = self._iteration({}, bits)
-        used = _union(uses.values())
+        used = reduce(or_, uses.values(), 0)
         first = carried
         later = {}
         staged = self._staged(uses, bits)
@@ -154,7 +155,7 @@ class _CarriedValues:
                 use = next((index for index, loads in uses.items() if loads & bit), None)
                 if use is not None and not used & bit:
                     later[load] = _Ahead(distance, use)
-            used |= _union(uses.values())
+            used |= reduce(or_, uses.values(), 0)
         return staged | {
             load: ahead
             for load, ahead in later.items()
@@ -265,13 +266,6 @@ class _CarriedValues:
         found = list[int]()
         solve(self._graph.reversed, dict.fromkeys(entering, wanted), before, or_)
         return bool(found)
-
-
-def _union(sets: Iterable[int]) -> int:
-    union = 0
-    for each in sets:
-        union |= each
-    return union
 
 
 def _merged(holders: _Holders, more: _Holders) -> _Holders:

@@ -46,8 +46,7 @@ def loads(instruction: Instruction) -> bool:
 def reads_global(instruction: Instruction) -> bool:
     """Whether it reads data from global memory, or may: a generic load can."""
     if instruction.opcode in ("ld", "ldu"):
-        named = _SPACES & spaces(instruction)
-        return not named or "global" in named
+        return _may_be_in(instruction, "global")
     return is_cp_async(instruction) or is_bulk_load(instruction)
 
 
@@ -76,10 +75,20 @@ def may_read_shared(instruction: Instruction) -> bool:
     """Whether it may read shared memory: a generic load can, and the tensor core does."""
     if instruction.opcode in ("call", "tcgen05", "wgmma"):
         return True
-    named = spaces(instruction)
-    if instruction.opcode == "ld" and named.isdisjoint(_SPACES - {"shared"}):
-        return True
-    return instruction.opcode != "st" and "shared" in named
+    if instruction.opcode == "ld":
+        return _may_be_in(instruction, "shared")
+    return instruction.opcode != "st" and "shared" in spaces(instruction)
+
+
+def may_access_local(instruction: Instruction) -> bool:
+    """Whether it accesses local memory, or may: a generic access can."""
+    return instruction.opcode in ("ld", "st") and _may_be_in(instruction, "local")
+
+
+def _may_be_in(instruction: Instruction, space: str) -> bool:
+    """Whether what an instruction accesses may be in a state space: in any, if it names none."""
+    named = _SPACES & spaces(instruction)
+    return not named or space in named
 
 
 def multiplies_from_shared(instruction: Instruction) -> bool:

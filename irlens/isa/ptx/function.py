@@ -39,7 +39,6 @@ EXITS = frozenset({"ret", "exit", "trap"})
 #: Targets of branches through lists of labels, which may share one.
 _MOST_TARGETS = 1 << 17
 _ENDS = BRANCHES | EXITS
-_STATE_SPACES = frozenset({"const", "global", "local", "param", "shared"})
 #: libdevice's tables of the digits of 2/pi, to which sin, cos and tan reduce large arguments.
 DIGITS_OF_PI = frozenset({"__cudart_i2opi_d", "__cudart_i2opi_f"})
 #: Functions of the driver (CUDA C++ Programming Guide, "Formatted Output", "Assertion").
@@ -154,13 +153,6 @@ class Function(FunctionBody, frozen=True, kw_only=True):
                 align = variable.align or size
                 arrays.append(LocalArray(self.name, size * prod(extents), align))
         return arrays
-
-    def may_access_arrays(self, instruction: Instruction) -> bool:
-        """Whether an instruction accesses local memory, or may: a generic access can."""
-        if instruction.opcode not in ("ld", "st"):
-            return False
-        spaces = {each.partition("::")[0] for each in instruction.modifiers} & _STATE_SPACES
-        return not spaces or "local" in spaces
 
     def declared_local_bytes(self) -> int | None:
         """Return the bytes per thread of its arrays in local memory, at most.
