@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 from textual.screen import Screen
@@ -12,11 +12,13 @@ from irlens.model.report import Finding
 from irlens.model.source import SourceLocation, Span
 from irlens.model.why import Explanations
 from irlens.render.view.nodes import Section
-from irlens.session.interactive import Workbench
 from irlens.tui.services.compilations import Compilations, DeferredResults
 from irlens.tui.services.key_queue import KeyQueue
 from irlens.tui.services.preferences import Preferences
 from irlens.tui.services.save_watcher import SaveWatcher
+
+if TYPE_CHECKING:  # it loads what reads captures
+    from irlens.session.interactive import Workbench
 
 #: The views of an entry by their keys, and what each shows.
 VIEWS = {
@@ -105,7 +107,7 @@ class Context:
         save_watcher: Recompiles the kernel on show when it is saved.
     """
 
-    workbench: Workbench
+    workbench: "Workbench"
     preferences: Preferences
     navigator: Navigator
     keys: KeyQueue

@@ -3,7 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 import msgspec
 from textual.app import App
@@ -16,8 +16,10 @@ from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.suggestion import Suggestion
 from irlens.model.text import printable_line
 from irlens.session.exchange import Entry, Inquiry
-from irlens.session.interactive import Workbench
 from irlens.tui.services.threads import run_in_thread
+
+if TYPE_CHECKING:  # it loads what reads captures
+    from irlens.session.interactive import Workbench
 
 T = TypeVar("T")
 
@@ -80,7 +82,7 @@ class Compilations:
     def __init__(
         self,
         app: App[None],
-        workbench: Workbench,
+        workbench: "Workbench",
         on_done: Callable[[Compilation, Entry], None],
         on_suggested: Callable[[str, Suggestion], None],
         on_failed: Callable[[Compilation, IrlensError], None],

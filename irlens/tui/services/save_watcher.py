@@ -3,12 +3,15 @@
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from textual.app import App
 
 from irlens.model.errors import IrlensError
-from irlens.session.interactive import Workbench
 from irlens.tui.services.preferences import Preferences
+
+if TYPE_CHECKING:  # it loads what reads captures
+    from irlens.session.interactive import Workbench
 
 
 class SaveWatcher:
@@ -23,7 +26,7 @@ class SaveWatcher:
     def __init__(
         self,
         app: App[None],
-        workbench: Workbench,
+        workbench: "Workbench",
         preferences: Preferences,
         recompile: Callable[[str, str], bool],
     ) -> None:
