@@ -5,6 +5,8 @@ SASS counts the way nvdisasm does and follows subroutine calls: see ``sass_press
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 import msgspec
 
@@ -177,10 +179,10 @@ def by_line(
         frame: The frame an instruction counts for: the outermost (-1) or the innermost (0).
     """
     counts: dict[SourceLocation, list[int]] = {}
-    for chain, count in zip(chains, live, strict=True):
+    for chain, alike in groupby(zip(chains, live, strict=True), itemgetter(0)):
         source = line_of(chain, frame)
         if source is not None:
-            counts.setdefault(source, []).append(count)
+            counts.setdefault(source, []).extend(count for _, count in alike)
     return tuple(
         LinePressure(source=source, peak=max(of_line), instructions=len(of_line))
         for source, of_line in sorted(counts.items())

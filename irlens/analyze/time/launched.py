@@ -17,7 +17,7 @@ from irlens.analyze.time.shared_wavefronts import wavefronts as shared_wavefront
 from irlens.analyze.time.tensor_memory import Product, products_of
 from irlens.artifacts.cubin import Code, Kernel
 from irlens.isa.sass.operands import SPECIAL, TABLES, WORD, ThreadInputs
-from irlens.isa.sass.timing import is_bulk_copy, is_tensor_memory_product
+from irlens.isa.sass.timing import is_bulk_copy
 
 #: Programs to follow where their paths may differ; more where tensor contents decide the paths.
 _SAMPLE, _SAMPLE_BY_DATA = 16, 64
@@ -286,7 +286,7 @@ def tensor_memory_products(
     Raises:
         UnknownPathError: Their sizes, or which warps issue them, are not known.
     """
-    products = _products_in_tensor_memory(machine)
+    products = machine.tensor_memory_products
     if not products:
         return {}
     launch = launch_of(machine, kernel, arguments, FIRST)
@@ -298,11 +298,6 @@ def tensor_memory_products(
     if not issuing:
         raise UnknownPathError("which warps issue products in tensor memory is unknown")
     return products_of(machine.data, issuing)
-
-
-def _products_in_tensor_memory(machine: PathFinder) -> set[int]:
-    instructions = machine.section.instructions
-    return {n for n, each in enumerate(instructions) if is_tensor_memory_product(each)}
 
 
 def barrier_uses(
@@ -328,7 +323,7 @@ def barrier_uses(
 
 def must_follow_barriers(machine: PathFinder) -> bool:
     """Whether nothing but its barriers tells how long a kernel's warps wait."""
-    return machine.handover is not None or bool(_products_in_tensor_memory(machine))
+    return machine.handover is not None or bool(machine.tensor_memory_products)
 
 
 def _copies_in_inner_loop(machine: PathFinder) -> bool:

@@ -33,6 +33,7 @@ from irlens.isa.sass.control_flow import (
 )
 from irlens.isa.sass.operands import WORD, Step, ThreadInputs, position
 from irlens.isa.sass.semantics.predicates import reduces_argument
+from irlens.isa.sass.timing import is_tensor_memory_product
 
 #: Blocks that a path may run through, repetitions included.
 _MOST_BLOCKS = 400_000
@@ -43,6 +44,9 @@ class PathFinder:
 
     Args:
         known: See ``DataFlow``.
+
+    Attributes:
+        tensor_memory_products: Indices of the products in tensor memory.
 
     Raises:
         UnknownPathError: Its control flow is not known.
@@ -56,6 +60,8 @@ class PathFinder:
         self.section, self.flow = section, flow
         self.data = DataFlow(section, flow, known)
         self.slice = self.data.slice()
+        instructions = enumerate(section.instructions)
+        self.tensor_memory_products = {n for n, e in instructions if is_tensor_memory_product(e)}
         self._forest = flow.forest
         self._headers = {loop.header for loop in self._forest.loops}
         self._block_at = {block.start: number for number, block in enumerate(flow.blocks)}
