@@ -71,7 +71,7 @@ class Crossing(msgspec.Struct, frozen=True, kw_only=True):
     """The pass that brings an operation, or removes it.
 
     Attributes:
-        operation: The operation's full name.
+        operation: The full name of the operation, the layout or the attribute.
         kind: "first": the kernel has it for the first time after the pass; "last": the pass
             removes the last one.
         number: The pass; ``None`` if none does: the IR has it from the start, or to the end.

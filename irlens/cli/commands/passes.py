@@ -59,7 +59,8 @@ class _Settings(msgspec.Struct, frozen=True):
     "--first",
     metavar="OP",
     multiple=True,
-    help="Name the pass that brings an operation: ttg.async_wait, or async_wait.",
+    help="Name the pass that brings an operation, a layout or an attribute: ttg.async_wait, or"
+    " async_wait; nvidia_mma; allocation.offset.",
 )
 @click.option(
     "--last", metavar="OP", multiple=True, help="Name the pass that removes an operation's last."

@@ -52,6 +52,11 @@ def remarks_of(dumps: Dumps) -> list[str]:
     return [_FOLDER.sub("", line.strip()) for line in dumps.remarks]
 
 
+def _mark(name: str) -> re.Pattern[str]:
+    """Return how a layout or an attribute is written."""
+    return re.compile(rf"#{name}<|(?<![\w.%#]){name} = ")
+
+
 class States:
     """The IR before and after each pass of a compilation."""
 
@@ -105,6 +110,12 @@ class States:
     def numbers_of(self, stage: str) -> list[int]:
         """Return the passes that belong to a stage."""
         return [number for number, each in enumerate(self.stages, 1) if each == stage]
+
+    def marks(self, name: str) -> list[str]:
+        """Return the layouts and attributes of this name, or with this end, in any of the IR."""
+        mark = _mark(rf"(?:\w+\.)*{re.escape(name)}")
+        found = (mark.findall(each.text) for each in self.dumps.passes)
+        return sorted({each.rstrip("< =").lstrip("#") for names in found for each in names})
 
     def numbers(self, name: str) -> list[int]:
         """Return the passes of a number or a name: "31", "TritonGPUPipeline", "pipeline".
@@ -232,24 +243,26 @@ def change_of(states: States, number: int, *, context: int = 3) -> CodeCompariso
     return compare_code(*sides, stage, names=("before", "after"), context=context)
 
 
-def crossing(states: States, operation: str, kind: CrossingKind) -> Crossing:
-    """Return the pass that brings an operation first, or removes the last one.
+def crossing(states: States, named: str, kind: CrossingKind) -> Crossing:
+    """Return the pass that brings an operation, a layout or an attribute first, or removes it last.
 
     Args:
-        operation: Its name, "ttg.async_copy_global_to_local", or the end of it.
+        named: "ttg.async_copy_global_to_local", or the end of it; "ttg.nvidia_mma" for a layout,
+            "allocation.offset" for an attribute.
 
     Raises:
         IrlensError: No IR has it, or the IR is cut where it crosses.
     """
     known = {name for counts in states.counts for name in counts}
-    ending = sorted(name for name in known if name.endswith(f".{operation}"))
-    names = [operation] if operation in known else ending
+    ending = sorted(name for name in known if name.endswith(f".{named}"))
+    names = [named] if named in known else ending or states.marks(named)
     if len(names) != 1:
-        raise UnknownNameError("operation", operation, names or known)
+        raise UnknownNameError("operation", named, names or known)
+    written = _mark(re.escape(names[0])) if names[0] not in known else None
     has = [
-        (number, counts[names[0]] > 0)
+        (number, counts[names[0]] > 0 if written is None else bool(written.search(text)))
         for number, counts in enumerate(states.counts, 1)
-        if states.before(number)
+        if (text := states.before(number))
     ]
     changes = [(one[0], two[0]) for one, two in pairwise(has) if one[1] != two[1]]
     number = None

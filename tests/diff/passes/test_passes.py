@@ -115,6 +115,19 @@ def test_the_pipeliner_brings_the_copies_and_removes_the_load(target: str) -> No
     assert sum(COPY in (line or "") for line in added) == 4
 
 
+def test_layouts_and_attributes_are_found_as_operations_are() -> None:
+    compiled = states("h100")
+    (coalescer,) = compiled.numbers("TritonGPUCoalesce")
+    (allocator,) = compiled.numbers("AllocateSharedMemoryNv")
+    found = [crossing(compiled, name, "first") for name in ("blocked", "ttg.shared", "offset")]
+    assert [each.operation for each in found] == ["ttg.blocked", "ttg.shared", "allocation.offset"]
+    assert found[0].number is not None
+    assert found[0].number < coalescer
+    assert found[1].number == found[2].number == allocator
+    with pytest.raises(UnknownNameError, match="unknown operation 'nvidia_mma'"):
+        crossing(compiled, "nvidia_mma", "first")
+
+
 def test_names_of_passes_are_found_in_part() -> None:
     compiled = states("h100")
     assert compiled.numbers("tritongpu-pipeline") == compiled.numbers("TritonGPUPipeline")
