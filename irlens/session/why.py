@@ -286,11 +286,15 @@ class _Laboratory:
         source, marks = finding.source, []
         if source is not None:
             marks.append(f"{source.file}:{source.line}:")
-        if finding.code in DECIDED_BY_ASSEMBLER:
-            marks += _OF_ASSEMBLER
         if finding.code in PIPELINE_FINDINGS:
             marks.append(_NOT_PIPELINED)
-        return [line for line in self._remarks if any(mark in line for mark in marks)]
+        of_assembler = _OF_ASSEMBLER if finding.code in DECIDED_BY_ASSEMBLER else ()
+        return [
+            line
+            for line in self._remarks
+            if any(mark in line for mark in marks)
+            or ("remark: " not in line and any(mark in line for mark in of_assembler))
+        ]
 
     def _recompile(self, change: Change, *, passes: bool = False) -> Capture:
         """Return the kernel compiled with a change; experiments with the same one share it.

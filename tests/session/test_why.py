@@ -507,6 +507,13 @@ def test_a_limit_of_registers_that_spills_them_is_said() -> None:
     assert "spilled" in first.instead
 
 
+def test_a_remark_on_loads_says_nothing_of_the_registers_that_are_needed() -> None:
+    """Of its weights the pipeliner says that they are pipelined in registers."""
+    (found,) = _explained(JOINED, "sm_80", {}, {}, "IRL102")
+    assert found.said
+    assert all("ptxas" in each or "stack frame" in each for each in found.said)
+
+
 def test_a_wrong_explanation_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     """The experiment changes the kernel, and the finding stays."""
 
