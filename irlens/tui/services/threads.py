@@ -5,7 +5,7 @@ The threads are daemons: quitting does not wait for a disassembler.
 
 import asyncio
 import threading
-import time
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from typing import TypeVar
@@ -105,46 +105,28 @@ async def _in_thread(call: Callable[[], T]) -> T:
 
 
 async def _batches(iterate: Callable[[], Iterator[T]]) -> AsyncIterator[list[T]]:
-    loop = asyncio.get_running_loop()
-    queue: asyncio.Queue[list[T]] = asyncio.Queue()
+    found: deque[T] = deque()
     stopped = threading.Event()
-
-    def deliver(batch: list[T]) -> None:
-        with suppress(RuntimeError):  # the loop is closed: the app has ended
-            loop.call_soon_threadsafe(queue.put_nowait, batch)
 
     def run() -> None:
         items = iterate()
-        batch: list[T] = []
-        since, interval = time.monotonic(), _FIRST_BATCH
         try:
             for item in items:
                 if stopped.is_set():
                     break
-                batch.append(item)
-                if time.monotonic() - since >= interval:
-                    deliver(batch)
-                    batch, since = [], time.monotonic()
-                    interval = min(interval * 2, _LONGEST_INTERVAL)
+                found.append(item)
         finally:
-            deliver(batch)
             if close := getattr(items, "close", None):
                 close()
 
     thread = asyncio.ensure_future(_in_thread(run))
+    interval = _FIRST_BATCH
     try:
-        while not (thread.done() and queue.empty()):
-            next_batch = asyncio.ensure_future(queue.get())
-            try:
-                await asyncio.wait({thread, next_batch}, return_when=asyncio.FIRST_COMPLETED)
-                if next_batch.done():
-                    batch = next_batch.result()
-                    while not queue.empty():  # they came while the last one was drawn
-                        batch += queue.get_nowait()
-                    if batch:
-                        yield batch
-            finally:
-                next_batch.cancel()  # no effect on a future that is done
+        while found or not thread.done():
+            await asyncio.wait({thread}, timeout=interval)
+            if batch := [found.popleft() for _ in range(len(found))]:
+                interval = min(interval * 2, _LONGEST_INTERVAL)
+                yield batch
         thread.result()
     finally:
         stopped.set()
