@@ -9,9 +9,9 @@ one bank take four times as long.
 The ttgir has both layouts: where an element lies in shared memory, and which thread accesses it.
 The finding counts the resulting passes and is reported from four on. It covers matrices that
 threads read and write in layouts of their own, such as an operand that is unpacked from 4-bit
-weights, and on NVIDIA asynchronous copies of single elements, which transpose a tile for the
-tensor cores. Layouts of operands themselves are made to avoid conflicts, and the scratch memory of
-a conversion between layouts is not in the IR.
+weights, vectors of Gluon, tiles that specialized warps hand over, and on NVIDIA asynchronous copies
+of single elements, which transpose a tile for the tensor cores. Layouts of operands themselves are
+made to avoid conflicts, and the scratch memory of a conversion between layouts is not in the IR.
 
 ## Example
 
@@ -29,6 +29,12 @@ With rows of 64 fp32, all elements of a column lie in one bank.
   compiler converts between layouts and pads.
 * Or read along the rows and store along the other dimension: for a small tile that may cost less
   (measure it, and see IRL302).
+* An operand that is unpacked from 4-bit weights: keep the weights in memory with K contiguous, or
+  multiply their halves one after the other, without `tl.join`.
+* A vector in Gluon: a layout with at most 16 bytes of it side by side in each thread. Swizzles
+  move rows, of which a vector has one.
+* A tile that Blackwell's specialized warps hand over: compare with `warp_specialize=False`. The
+  compiler does not swizzle that buffer.
 
 ## Targets
 

@@ -9,8 +9,9 @@ loops without a product on Hopper, the request also switches software pipelining
 
 Triton's conditions, checked with 3.6.0, 3.7.1, 3.8.0 and 3.9.0:
 
-* Hopper (sm_90): `num_warps=4`, a dot in the loop and, since 3.7, at least two stages. A dot whose
-  operands come through pointers fails to compile.
+* Hopper (sm_90): `num_warps=4`, a dot in the loop, in no condition and, since 3.7, at least two
+  stages. A nest that `flatten=True` made one loop of is left alone; a dot whose operands come
+  through pointers fails to compile.
 * Blackwell (sm_100 to sm_120): a dot in the loop, and operands that tensor descriptors load (TMA).
   Up to 3.7, sm_100 also specializes loops that load through pointers; what does not meet the
   conditions otherwise fails to compile.

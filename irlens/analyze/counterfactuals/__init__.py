@@ -227,7 +227,9 @@ def decided_by(finding: Finding) -> str:
         return _OF_AMD
     if finding.code == "IRL302" and kind == "rows":
         return "the tile"
-    if finding.code == "IRL303" and finding.blame is not None and finding.blame.suffices:
+    suffices = finding.blame.suffices if finding.blame is not None else None
+    in_gluon = finding.code == "IRL302" and finding.stage == "ttgir" and kind == "held"
+    if in_gluon or (finding.code == "IRL303" and suffices):
         return "the layout of the vector"
     if finding.code == "IRL314" and kind == "operand":
         return "the order of operands"

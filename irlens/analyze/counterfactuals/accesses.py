@@ -96,6 +96,8 @@ def of_uncoalesced(symptom: Symptom) -> Iterator[Change]:
                 hint = edits.contiguity(address, beside, along)
                 words = f"the addresses known to be contiguous along dimension {along}"
                 yield Change(words, ttir=edits.with_hints(module, [(address, hint)]))
+        case "held" if module.stage != "ttir":
+            yield from _shorter(symptom, _elements_of(_WIDEST, access))
         case "held":
             yield from _as_few_beside(symptom, access)
             yield from more_warps(symptom)
@@ -336,13 +338,11 @@ def _in_gluon(symptom: Symptom) -> Iterator[Change]:
 
     A swizzle moves what lies in different rows: one dimension has none.
     """
-    held, per_thread = symptom.blame.suffices, r"(?<=size_per_thread=\[)\d+(?=\])"
+    if symptom.blame.suffices:
+        yield from _shorter(symptom, symptom.blame.suffices)
+        return
     for name, value in symptom.config.constexprs.items():
-        longer = re.search(per_thread, str(value))
-        if held and longer and int(longer[0]) > held:
-            other = re.sub(per_thread, str(held), str(value))
-            yield Change(f"{name} with size_per_thread=[{held}]", {name: other})
-        if held or not str(value).startswith("SwizzledSharedLayout("):
+        if not str(value).startswith("SwizzledSharedLayout("):
             continue
         for vector, phases in _SWIZZLES:
             other = str(value)
@@ -350,6 +350,16 @@ def _in_gluon(symptom: Symptom) -> Iterator[Change]:
                 other = re.sub(rf"\b{parameter}=\d+", f"{parameter}={number}", other)
             words = f"vec={vector}, per_phase=1, max_phase={phases}"
             yield Change(f"{name} swizzled with {words}", {name: other})
+
+
+def _shorter(symptom: Symptom, held: int) -> Iterator[Change]:
+    """Yield each layout of a vector with no more consecutive elements of a thread than ``held``."""
+    per_thread = r"(?<=size_per_thread=\[)\d+(?=\])"
+    for name, value in symptom.config.constexprs.items():
+        longer = re.search(per_thread, str(value))
+        if longer and int(longer[0]) > held:
+            other = re.sub(per_thread, str(held), str(value))
+            yield Change(f"{name} with size_per_thread=[{held}]", {name: other})
 
 
 def of_outside(symptom: Symptom) -> Iterator[Change]:
