@@ -12,6 +12,7 @@ from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError, IrlensError
 from irlens.model.passes import FollowedLine, PassChange, Passes, PassesDiff
 from irlens.model.source import SourceLocation
+from irlens.model.text import plural
 from irlens.session import Configurations, is_compiled
 from irlens.session.session import Session
 
@@ -112,7 +113,7 @@ def compare_passes(
     sides = _sides(configurations)
     if len(sides) != 2:
         raise IrlensError(
-            f"the options select {len(sides)} configurations of {kernel}: passes need two",
+            f"the options select {plural(len(sides), 'configuration')} of {kernel}: passes need two",
             hint="give one option two values: --num-stages 2,4",
         )
     from irlens.diff.passes.across import first_difference

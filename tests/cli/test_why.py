@@ -14,7 +14,7 @@ from irlens.compiler import compiler_output
 from irlens.model.comparison import Side
 from irlens.model.config import Config
 from irlens.model.report import Finding
-from irlens.model.why import Explanation, Explanations
+from irlens.model.why import Experiment, Explanation, Explanations
 from irlens.render.json import schema
 from irlens.render.options import Options
 from irlens.render.text import write
@@ -74,6 +74,11 @@ def test_an_unknown_cause_is_not_likely() -> None:
     text = write(why_view(shown), Options())
     assert "cause not found, and no experiment exists" in text
     assert "likely" not in text
+    broken = Experiment(change="num_stages=2", gone=None, error="the pass X failed")
+    tried = msgspec.structs.replace(explanation, cause="LLVM waits", experiments=[broken])
+    text = write(why_view(msgspec.structs.replace(shown, explanations=[tried])), Options())
+    assert "likely, not tested: nothing that was tried has a result" in text
+    assert "with num_stages=2: no result: the pass X failed" in text
 
 
 def test_what_has_no_experiment_names_the_command_that_says_what_is_known() -> None:

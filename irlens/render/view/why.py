@@ -106,6 +106,9 @@ def summary(explanations: Explanations) -> list[Run]:
 
 def _verdict(explanation: Explanation) -> Run:
     proof = explanation.proof
+    if proof == "untested" and explanation.experiments:
+        cause = "likely" if explanation.cause else "cause not found"
+        return Run(f"{cause}, not tested: nothing that was tried has a result", _TONES[proof])
     if proof == "untested" and not explanation.cause:
         return Run("cause not found, and no experiment exists", "dim")
     known = proof != "relieved" or explanation.cause not in ("", explanation.finding.message)
