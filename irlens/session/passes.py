@@ -112,8 +112,9 @@ def compare_passes(
     """
     sides = _sides(configurations)
     if len(sides) != 2:
+        selected = plural(len(sides), "configuration")
         raise IrlensError(
-            f"the options select {plural(len(sides), 'configuration')} of {kernel}: passes need two",
+            f"the options select {selected} of {kernel}: passes need two",
             hint="give one option two values: --num-stages 2,4",
         )
     from irlens.diff.passes.across import first_difference

@@ -492,7 +492,7 @@ def _is_there(one: Finding, other: Finding) -> bool:
 def _is_same(one: Finding, other: Finding) -> bool:
     if not _is_there(one, other) or one.blame is None or other.blame is None:
         return _is_there(one, other)
-    if one.code in _OF_KINDS:
+    if one.code in _OF_KINDS or (one.code == "IRL301" and other.blame.kind == "alignment"):
         return one.blame.kind == other.blame.kind
     exposed = [each.blame.kind in _EXPOSED for each in (one, other) if each.blame]
     return one.code != "IRL201" or len(set(exposed)) == 1
