@@ -195,7 +195,8 @@ def _count(
         of_lanes = _touched_sectors(access, places, lanes)
         numbers = ascending(of_lanes)
         touched = _distinct(numbers)
-        sectors = _fetched(access, of_lanes, touched)
+        fetched = _fetched(access, of_lanes, touched)
+        sectors = fetched.sum(axis=-1)
         ideal = _ideal_sectors(access, offsets[chunk], mask)
         weight = weights[chunk]
         requests = lanes.any(axis=-1).sum(axis=-1)
@@ -205,8 +206,7 @@ def _count(
             int((requests * weight).sum()),
             int((sectors * weight).sum()),
             int((ideal * weight).sum()),
-            _runs(access, places[..., 0], lanes, touched, ideal, weight)
-            + Runs(aligned_sectors=int(((sectors - touched.sum(axis=-1)) * weight).sum())),
+            _runs(access, places[..., 0], lanes, fetched, ideal, weight),
             int((lines.sum(axis=-1) * weight).sum()),
             int((wavefronts * weight).sum()),
         )
@@ -267,9 +267,10 @@ def _runs(
     perfect = sectors == ideal  # no request of theirs could touch fewer
     least = int((sectors * weights)[perfect].sum())
     rest = np.flatnonzero(~perfect)
+    grouped = (len(rest), touched.shape[-1], first[0].size // touched.shape[-1])
     return Runs(least, least, int(perfect.any())) + count_runs(
-        first[rest],
-        np.broadcast_to(lanes, first.shape)[rest],
+        first[rest].reshape(grouped),
+        np.broadcast_to(lanes, first.shape)[rest].reshape(grouped),
         touched[rest],
         weights[rest],
         width=access.width,
@@ -374,7 +375,7 @@ def _touched_sectors(access: WarpAccess, offsets: "Integers", lanes: "Booleans")
 
 
 def _fetched(access: WarpAccess, of_lanes: "Integers", touched: "Integers") -> "Integers":
-    """Return how many sectors the requests of each program fetch.
+    """Return how many sectors each group of lanes fetches that moves 128 bytes, or each request.
 
     Products of int4 weights copy eight rows from one: on an H100 the four groups of eight lanes
     that copy 16 bytes each take 16 sectors, where their addresses are in 4.
@@ -382,14 +383,17 @@ def _fetched(access: WarpAccess, of_lanes: "Integers", touched: "Integers") -> "
     Args:
         of_lanes: The sectors of each request's lanes.
         touched: How many of them are distinct, by request.
+
+    Returns:
+        Numbers by program, and by group or request.
     """
     if access.direction != "copy" or access.granule != SECTOR:
-        whole: Integers = touched.sum(axis=-1)
-        return whole
+        return touched
     bytes_ = access.layout.lanes * access.width
-    groups = of_lanes.reshape(*of_lanes.shape[:-1], max(1, bytes_ // LINE), -1)
-    sectors: Integers = _distinct(ascending(groups)).sum(axis=(-2, -1))
-    return sectors
+    groups = of_lanes.reshape(
+        *of_lanes.shape[:-2], -1, of_lanes.shape[-1] * LINE // max(bytes_, LINE)
+    )
+    return _distinct(ascending(groups))
 
 
 def _ideal_sectors(access: WarpAccess, offsets: "Integers", mask: "Booleans | None") -> "Integers":
