@@ -36,10 +36,8 @@ for n in range(0, N, BN):
 
 `irlens inspect --memory` shows what each conversion of the kernel costs.
 
-## Conversions without a finding
-
-Before a store or an atomic, a product's result goes to the threads that access neighbours in
-memory. Products have layouts of their own, and no option or hint changes those of addresses. A
+Before a store or an atomic, where a product's result goes to the threads that access neighbours in
+memory, no finding stands: products have layouts of their own, and nothing changes the others'. A
 tensor descriptor (`desc.store`, `desc.atomic_add`, from Hopper on) converts nothing: threads store
 the result to shared memory, from where TMA takes it. An H200 took as long or longer so, in seven of
 eight loops (`benchmarks/programs/product_results.py`): 180 µs in place of 181 for atomics on tiles
