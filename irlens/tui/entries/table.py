@@ -110,9 +110,12 @@ class EntryTable(ScrollView, can_focus=True):
 
     @property
     def in_sight(self) -> list[str]:
-        """The keys of the rows in sight, and of those on the next page."""
+        """The keys of the rows in sight, and of those on the next page where the list is scrolled.
+
+        Who opens an entry from the top of a long list does not wait for rows further down.
+        """
         top = self.scroll_offset.y
-        rows = self.rows.shown[top : top + 2 * max(self._page, 1)]
+        rows = self.rows.shown[top : top + (2 if top else 1) * max(self._page, 1)]
         return [row for row in rows if not self.rows.heading(row)]
 
     def clear(self) -> None:
