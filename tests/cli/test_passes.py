@@ -92,7 +92,7 @@ def test_what_is_asked_is_shown_alone(form: str) -> None:
     [
         (("--pass", "vectorise"), "unknown pass 'vectorise'"),
         (("--pass", "0"), "there is no pass 0"),
-        (("--first", "tt.lod"), "unknown operation 'tt.lod'"),
+        (("--first", "tt.lod"), "unknown operation, layout or attribute of this kernel 'tt.lod'"),
         (("--line", "2"), "no pass has code from softmax.py:2"),
         (("--line", "x"), "'x' is not a line number"),
         (("--num-warps", "4,8"), "with these options is 2 compilations: one is needed"),

@@ -257,7 +257,9 @@ def crossing(states: States, named: str, kind: CrossingKind) -> Crossing:
     ending = sorted(name for name in known if name.endswith(f".{named}"))
     names = [named] if named in known else ending or states.marks(named)
     if len(names) != 1:
-        raise UnknownNameError("operation", named, names or known)
+        raise UnknownNameError(
+            "operation, layout or attribute of this kernel", named, names or known
+        )
     written = _mark(re.escape(names[0])) if names[0] not in known else None
     has = [
         (number, counts[names[0]] > 0 if written is None else bool(written.search(text)))

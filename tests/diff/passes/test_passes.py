@@ -124,7 +124,9 @@ def test_layouts_and_attributes_are_found_as_operations_are() -> None:
     assert found[0].number is not None
     assert found[0].number < coalescer
     assert found[1].number == found[2].number == allocator
-    with pytest.raises(UnknownNameError, match="unknown operation 'nvidia_mma'"):
+    with pytest.raises(
+        UnknownNameError, match="unknown operation, layout or attribute of this kernel 'nvidia_mma'"
+    ):
         crossing(compiled, "nvidia_mma", "first")
 
 
@@ -137,7 +139,7 @@ def test_names_of_passes_are_found_in_part() -> None:
         compiled.numbers("vectorize")
     with pytest.raises(IrlensError, match="there is no pass 500"):
         compiled.numbers("500")
-    with pytest.raises(UnknownNameError, match=r"unknown operation 'tt\.lod'"):
+    with pytest.raises(UnknownNameError, match=r"of this kernel 'tt\.lod'"):
         crossing(compiled, "tt.lod", "first")
     with pytest.raises(IrlensError, match="the last"):
         change_of(compiled, len(compiled))
