@@ -109,12 +109,12 @@ def find(facts: Facts) -> Iterator[Match]:
                 kind, carried = "behind", _behind(used)
                 message = f"{message}: {carried}"
                 hint = f"load these before the loop, or request num_stages={suffices}: as far ahead"
-            elif carried := _waited_early(facts, pipeline):
-                kind, message = "kept", f"{message}: {carried}"
-                hint = f"request num_stages={suffices}: as far ahead, and less to keep"
             elif carried := _buffered(facts, pipeline):
                 kind, message = "buffered", f"{message}: {carried}"
                 hint = f"request num_stages={suffices}: as far ahead, and less LDS"
+            elif carried := _waited_early(facts, pipeline):
+                kind, message = "kept", f"{message}: {carried}"
+                hint = f"request num_stages={suffices}: as far ahead, and less to keep"
         elif len(exposed) < len(pipeline.loads) and exposed and _asked(pipeline):
             kind, (message, hint) = "exposed", _exposed(pipeline, exposed)
             if all(load.source in refused for load in exposed):

@@ -94,7 +94,12 @@ def test_gfx12_has_a_counter_for_each() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("wait", ["s_waitcnt 0x70", "s_wait_idle", "s_waitcnt_vmcnt null, 0x0"])
+def test_gfx10_has_an_instruction_for_each_counter() -> None:
+    wait, *_ = of(LOAD, LOAD, "s_waitcnt_vmcnt null, 0x1", "s_waitcnt vmcnt(0)", stores_apart=True)
+    assert (wait.counter, lines_of(wait), wait.left) == ("vmcnt", [1], 1)
+
+
+@pytest.mark.parametrize("wait", ["s_waitcnt 0x70", "s_wait_idle", "s_waitcnt_vmcnt s4, 0x0"])
 def test_a_wait_that_is_not_understood_makes_all_unknown(wait: str) -> None:
     assert of(LOAD, wait, "s_waitcnt vmcnt(0)") == []
 

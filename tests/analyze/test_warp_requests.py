@@ -28,7 +28,7 @@ def _by_hand(access: WarpAccess, offsets: Any, mask: Any) -> Requests:
     owners: dict[tuple[int, ...], tuple[int, int]] = {}
     for warp in range(layout.warps):
         for begin in range(0, layout.registers, access.elements):
-            touched, bytes_, fetched = set[int](), set[int](), set[tuple[int, int]]()
+            bytes_ = defaultdict[int, set[int]](set)
             begins = dict[int, int]()
             for lane in range(layout.lanes):
                 run = [layout.element(begin + n, lane, warp) for n in range(access.elements)]
@@ -36,19 +36,19 @@ def _by_hand(access: WarpAccess, offsets: Any, mask: Any) -> Requests:
                 if mask[run[0]] and (access.direction == "load" or owner == (warp, lane)):
                     begun = int(offsets[run[0]])
                     reach = range(begun, begun + access.width)
-                    touched |= {byte // access.granule for byte in reach}
                     # A copy to shared memory writes 128 bytes there at a time.
                     group = lane * access.width // 128 if access.direction == "copy" else 0
-                    fetched |= {(group, byte // access.granule) for byte in reach}
-                    bytes_ |= set(reach)
+                    bytes_[group] |= set(reach)
                     begins[lane] = begun
-            requests += bool(touched)
-            sectors += len(fetched)
-            found = len({byte // 128 for byte in bytes_})
+            requests += bool(bytes_)
+            found = len({byte // 128 for byte in set[int]().union(*bytes_.values())})
             lines += found
             wavefronts += _wavefronts(access, begins, found) if found else 0
-            dense += -(-len(bytes_) // access.granule)
-            aligned += min(len(touched), sum(-(-n // access.granule) for n in _runs(bytes_)))
+            for together in bytes_.values():
+                touched = len({byte // access.granule for byte in together})
+                sectors += touched
+                dense += -(-len(together) // access.granule)
+                aligned += min(touched, sum(-(-n // access.granule) for n in _runs(together)))
     distinct = len(set(offsets[mask].tolist())) * access.element_bytes
     ideal = -(-distinct // access.granule)
     return Requests(requests, sectors, ideal, Runs(dense, aligned), lines, wavefronts)

@@ -359,7 +359,7 @@ async def test_findings_are_explained(server: MCPServer) -> None:
     asked = {"kernel": "column_sum", "targets": "h100"}
     text = await call(server, "why", **asked, findings=["stages-not-asked"])
     assert "proved: the finding goes with its cause" in text
-    assert "TritonGPUPipeline, pass" in text
+    assert "TritonGPUAssignLatencies, pass" in text
     assert "has no finding IRL401" in await error_of(server, "why", **asked, findings=["IRL401"])
     assert "already compiled" in await error_of(server, "why", kernel=SOFTMAX)
 

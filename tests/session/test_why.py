@@ -141,7 +141,7 @@ TABLE: list[Row] = [
      "NVGPUWarpSpecialization", "without flatten=True"),
     (f"{SPECIALIZED}:ws_sparse", "sm_90", {}, {}, "IRL205", "tl.range(",
      "NVGPUWarpSpecialization", "always taken"),
-    (f"{FINDINGS}/grouped_weights.py", "sm_80", {}, {}, "IRL309", "packed =", "TritonGPUPipeline",
+    (f"{FINDINGS}/grouped_weights.py", "sm_80", {}, {}, "IRL309", "packed =", "",
      "1 in place of the divisor 8"),
     (f"{FINDINGS}/transpose.py:transpose", "sm_90", {}, {}, "IRL303", "tl.load(",
      "TritonGPUAssignLatencies", "num_stages=1"),

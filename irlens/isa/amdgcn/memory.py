@@ -251,9 +251,9 @@ def limits(instruction: Instruction) -> Mapping[str, int] | None:
     combined = _COMBINED.get(operation.mnemonic)
     if single is None and combined is None:
         return {} if _UNRELATED.fullmatch(operation.mnemonic) else None
-    value = immediate(operation)
-    if value is None:
-        return None
+    value, *registers = immediate(operation), *operation.operands[:-1]
+    if value is None or any(each.text != "null" for each in registers):
+        return None  # gfx10 adds a scalar register to the number
     if single is not None:
         return {single[1] or single[2]: value}
     # The field of 6 bits (LLVM, AMDGPUBaseInfo.cpp, getLoadcntBitMask and getDscntBitMask).
