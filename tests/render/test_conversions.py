@@ -120,21 +120,24 @@ def test_wgmma_of_other_ctas_leaves_the_wavefronts_of_a_launch_open(name: str, t
 
 
 @pytest.mark.parametrize(
-    ("used_by", "before", "depth", "told"),
+    ("used_by", "before", "depth", "columns", "told"),
     [
-        ("tt.atomic_rmw", "nvidia_mma", 1, True),
-        ("tt.store", "linear", 2, True),
-        ("tt.store", "nvidia_mma", 0, False),
-        ("tt.store", "blocked 1×8", 1, False),
-        ("tt.dot", "nvidia_mma", 1, False),
+        ("tt.atomic_rmw", "nvidia_mma", 1, None, True),
+        ("tt.store", "linear", 2, 128, True),
+        ("tt.store", "linear", 2, None, False),
+        ("tt.store", "nvidia_mma", 0, None, False),
+        ("tt.store", "blocked 1×8", 1, None, False),
+        ("tt.dot", "nvidia_mma", 1, None, False),
     ],
 )
 def test_results_that_go_to_memory_are_said_to_need_it(
-    used_by: str, before: str, depth: int, told: bool
+    used_by: str, before: str, depth: int, columns: int | None, told: bool
 ) -> None:
     each = conversion(12, 8.0, 0.4, depth)
     each = msgspec.structs.replace(each, used_by=used_by, before_kind=before)
-    section = conversions_section(report([each]))
+    subject = report([each])
+    resources = msgspec.structs.replace(subject.resources, tensor_memory_columns=columns)
+    section = conversions_section(msgspec.structs.replace(subject, resources=resources))
     assert section is not None
     texts = [str(one) for one in section.children if isinstance(one, Sentence)]
-    assert any("no form of the loop takes less" in text for text in texts) == told
+    assert any("a tensor descriptor needs none of it" in text for text in texts) == told
