@@ -81,8 +81,6 @@ _ROWS = "let a dimension of the tile follow the contiguous rows, in place of // 
 _SORT = "sort the indices, or let each of them name a longer row"
 _APART = "let neighbouring threads access the dimension that is contiguous in memory"
 _BESIDE = "an access of a narrower type beside this one, such as a mask, gives each thread more"
-#: Threads of the largest CTA.
-_MOST_THREADS = 1024
 _SHORT = "make the tile wider along the dimension that is contiguous in memory"
 
 
@@ -216,7 +214,7 @@ def _apart(
     untold = _other_order(access, cause) if access is not None else None
     if untold is not None:
         return untold
-    held = _held(cause)
+    held = _held(facts, cause)
     if held is not None:
         return held
     steps = all_known(tile.steps(facts)) if tile is not None else None
@@ -292,7 +290,7 @@ def _touches(facts: Facts, access: Access, tile: WarpTile, steps: list[int]) -> 
     return complaint._replace(words=f"{complaint.words}, and {touches} where {needed} would do")
 
 
-def _held(cause: "SectorCause") -> _Complaint | None:
+def _held(facts: Facts, cause: "SectorCause") -> _Complaint | None:
     """Return that each thread holds more neighbours than one access moves."""
     held, moved = cause.held_bytes, cause.vector * cause.element_bytes
     if held <= moved:
@@ -301,14 +299,16 @@ def _held(cause: "SectorCause") -> _Complaint | None:
         "held",
         f"each thread holds {held:,} consecutive bytes and moves {moved} of them per request, so"
         f" that a request leaves gaps of {held - moved} B",
-        f"{_fewer(cause)}, so that a thread holds no more than it moves at a time; {_BESIDE}",
+        f"{_fewer(facts, cause)}, so that a thread holds no more than it moves at a time;"
+        f" {_BESIDE}",
     )
 
 
-def _fewer(cause: "SectorCause") -> str:
+def _fewer(facts: Facts, cause: "SectorCause") -> str:
     """Return what leaves a thread as few elements as it moves at a time."""
     enough = cause.elements * cause.warps // (cause.vector * cause.threads)
-    if enough * cause.threads // cause.warps <= _MOST_THREADS:
+    threads = enough * cause.threads // cause.warps
+    if facts.gpu is None or threads <= facts.gpu.arch.threads_per_block:
         return f"raise num_warps to {enough} or make the tile smaller"
     return "give the accesses of the tile types of one size, or make the tile smaller"
 
