@@ -103,7 +103,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inquiry:
-    """A question that takes long, which other threads may follow and cancel.
+    """A long-running question, which other threads may follow and cancel.
 
     Attributes:
         reached: How far its answer is, in words: "3 of 22"; "" at first.

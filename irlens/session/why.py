@@ -58,9 +58,9 @@ _REPEATED = "IRL309"
 _OF_KINDS = ("IRL101", _REPEATED)
 #: Findings about loops and their loads; what the passes that divide loops into stages are named by.
 _OF_LOOPS, _STAGES = PIPELINE_FINDINGS | LOOP_FINDINGS, ("Latenc", "ScheduleLoops", "Pipeline")
-#: A loop that no stages were requested for.
+#: The finding of a loop without requested stages.
 _WITHOUT_STAGES = "IRL204"
-#: A launch that the GPU refuses.
+#: The finding of a launch that the GPU refuses.
 _REFUSED = "IRL101"
 #: Registers that limit the occupancy, and what fewer of them may lead to.
 _OCCUPANCY, _SPILL = "IRL102", "IRL105"

@@ -229,7 +229,7 @@ def draw_changes(comparison: Comparison, width: int) -> Content:
 
 
 def _signed(found: Findings) -> Findings:
-    """Return findings in short, with a sign of their severity: colour must not be the only one."""
+    """Return findings in short, each with the sign of its severity beside its colour."""
     items = (
         replace(item, state=f"{item.state} {SEVERITY_SIGN[item.severity]}", hint="")
         for item in found.findings

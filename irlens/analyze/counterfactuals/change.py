@@ -15,7 +15,7 @@ from irlens.model.report import Blame, Finding, Occupancy
 from irlens.model.source import SourceLocation
 
 MOST_WARPS = 32
-#: What the names of the passes have in them that specialize warps.
+#: Parts of the names of the passes that specialize warps.
 SPECIALIZING = ("WarpSpecial", "Partition")
 #: How often a constexpr is doubled.
 _MOST_DOUBLINGS = 3
@@ -31,7 +31,8 @@ class Change(msgspec.Struct, frozen=True):
         cause: What it blames instead of the finding's own reason; empty for that.
         at: The line of Python whose loads the deciding pass treats differently; ``None`` for the
             finding's own line.
-        without: What the names of the passes have in them that have nothing to do with the change.
+        without: Parts of the names of passes that leave the IR as it is with the change, and do not
+            without it: the first of them decides.
         grows: The dimension of the access's tile that is blamed, from the end (-1); a change that
             makes this one longer, and no other, changes the cause. ``None`` if unknown.
         against: Another finding, which it is to remove and blames; ``None`` if it blames none.

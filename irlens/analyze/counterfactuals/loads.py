@@ -118,7 +118,7 @@ def _contiguous(module: Module, loads: Sequence[Operation]) -> Iterator[Change]:
 
 
 def _most_beside(load: Operation) -> int:
-    """Return how many elements of a loaded tile a thread loads at a time at most; 0 if unknown."""
+    """Return the most elements that one access of a thread loads; 0 if their size is unknown."""
     tile = edits.loaded_type(load)
     bits = tile.element.bits if isinstance(tile, Tensor) else None
     return max(_WIDEST * 8 // bits, 1) if bits else 0
@@ -327,7 +327,7 @@ def _of_its_loads(symptom: Symptom, loop: Operation | None) -> Iterator[Change]:
 
 
 def _against_waits(symptom: Symptom, loop: Operation | None) -> Iterator[Change]:
-    """Yield what pipelines the loads that each iteration waits for, or the loop without them."""
+    """Yield changes that pipeline the loads each iteration waits for, or remove those loads."""
     if symptom.blame.kind == "refused":
         yield from _of_its_loads(symptom, loop)
     if symptom.blame.kind != "behind":

@@ -41,7 +41,7 @@ _ROWS = 40
 def _values(
     _ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]
 ) -> tuple[Axis, ...]:
-    """Read each ``NAME=VALUE,...``, which has one value for each name."""
+    """Return the sizes that ``M=4096,N=1024`` and the like set, one value for each name."""
     axes: list[Axis] = []
     for name, value in named_values(texts):
         if not value.strip():

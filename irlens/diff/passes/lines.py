@@ -161,7 +161,7 @@ def first_changing(states: States, others: States, marks: Sequence[str]) -> tupl
     """Return the first pass of some kind that changes one compilation, and not another.
 
     Args:
-        marks: What the names of passes of this kind have in them.
+        marks: Parts of the names of passes of this kind.
 
     Returns:
         The pass and its number in the other compilation; ``None`` if that does not run it. The
@@ -215,7 +215,7 @@ def _named(written: Sequence[str] | None) -> Counter[str]:
 
 
 def name_of(written: str) -> str:
-    """Return the name of an operation as written; empty for none."""
+    """Return the name in the printed form of an operation; empty if there is none."""
     found = _OPERATION.search(written)
     return found[1] if found is not None else ""
 

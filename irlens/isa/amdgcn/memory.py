@@ -230,7 +230,7 @@ def limit(instruction: Instruction, counter: Counter) -> int | None:
 
 
 def limits(instruction: Instruction) -> Mapping[str, int] | None:
-    """Return the operations that may be outstanding after a wait, by counter.
+    """Return how many operations may still be outstanding after a wait, by counter.
 
     Empty where the instruction waits for none of them, ``None`` where it is not understood.
     """

@@ -191,7 +191,7 @@ def phrases(*items: str | Run | Text, stands_for: str = "", separator: str = " Â
 
 
 def width(content: Sequence[Run]) -> int:
-    """Return the columns of a text: a letter of East Asia takes two."""
+    """Return the terminal columns of a text; a wide East Asian character takes two."""
     whole = plain(content)
     if whole.isascii():
         return len(whole)
