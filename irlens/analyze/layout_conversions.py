@@ -36,6 +36,7 @@ _ACROSS_CTAS = "it moves data between the CTAs of a cluster"
 def find_conversions(module: Module) -> Iterator[tuple[Operation, Conversion]]:
     """Yield the conversions of a ttgir, without what they cost."""
     users = _users(module)
+    read = {_layout(module, each.result_type) for each in module.doing("load tensor memory")}
     around: list[Operation] = []
     for operation in module.doing("relayout", "for", "while"):
         while around and around[-1].end <= operation.index:
@@ -55,14 +56,20 @@ def find_conversions(module: Module) -> Iterator[tuple[Operation, Conversion]]:
                 depth=len(around),
                 type="x".join([*map(str, after.shape), str(after.element)]),
                 bytes=_bytes(after),
-                before=module.aliases.get(before.layout, before.layout),
-                after=module.aliases.get(after.layout, after.layout),
-                before_kind=_kind(encoding_of(module, before)),
+                before=_layout(module, before),
+                after=_layout(module, after),
+                before_kind=(kind := _kind(encoding_of(module, before))),
+                is_product=kind == "nvidia_mma" or _layout(module, before) in read,
                 after_kind=_kind(encoding_of(module, after)),
                 through=through,
                 reason=reason,
             ),
         )
+
+
+def _layout(module: Module, kind: Type) -> str:
+    """Return a tensor's layout in full."""
+    return module.aliases.get(kind.layout, kind.layout)
 
 
 def _kind(encoding: Encoding | None) -> str:

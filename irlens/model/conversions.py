@@ -47,6 +47,8 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         after: The layout that it writes.
         before_kind: The first of them in short: "blocked 1×8", "operand 0 of nvidia_mma".
         after_kind: The second.
+        is_product: Whether it moves a result of NVIDIA's matrix products: it reads a layout of mma
+            or wgmma, or one in which the kernel reads tensor memory.
         through: What the data move through; ``None`` if a layout is not understood.
         price: What it costs the launch; ``None`` if unknown, or if it costs no access.
         least_us: Of an unknown price, the least time for which shared memory moves the tensor, in
@@ -67,6 +69,7 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     after: str
     before_kind: str = ""
     after_kind: str = ""
+    is_product: bool = False
     through: Way | None
     price: Price | None = None
     least_us: float | None = None

@@ -17,6 +17,8 @@ from irlens.model.capture import Capture
 
 pytestmark = pytest.mark.compiled_to("ptx", "amdgcn")
 
+SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
+
 _HEAD = """
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
@@ -119,6 +121,24 @@ def test_the_machine_code_takes_that_way(tmp_path: Path, target: str, product: s
         ways[taken] += 1
     assert min(ways["shared memory"], ways["shuffles"]) >= 2
     assert ways.total() >= 14
+
+
+@pytest.mark.parametrize(
+    ("sample", "operation", "known"),
+    [
+        ("matmul-a100", "nvidia_mma", True),
+        ("matmul-b200", "ttng.tmem_load", True),
+        ("matmul-b200", "ttng.other_load", False),  # a linear layout of something else
+    ],
+)
+def test_a_product_is_known_by_its_layout_or_by_what_reads_it(
+    sample: str, operation: str, known: bool
+) -> None:
+    (ttgir,) = (SAMPLES / sample).glob("*.ttgir")
+    text = ttgir.read_text("utf-8").replace("ttng.tmem_load", operation)
+    assert operation in text
+    ((_, conversion),) = find_conversions(parse(text, stage="ttgir"))
+    assert conversion.is_product == known
 
 
 def _map(register: str, lane: str, warp: str) -> LinearMap:

@@ -120,24 +120,21 @@ def test_wgmma_of_other_ctas_leaves_the_wavefronts_of_a_launch_open(name: str, t
 
 
 @pytest.mark.parametrize(
-    ("used_by", "before", "depth", "columns", "told"),
+    ("used_by", "is_product", "depth", "told"),
     [
-        ("tt.atomic_rmw", "nvidia_mma", 1, None, True),
-        ("tt.store", "linear", 2, 128, True),
-        ("tt.store", "linear", 2, None, False),
-        ("tt.store", "nvidia_mma", 0, None, False),
-        ("tt.store", "blocked 1×8", 1, None, False),
-        ("tt.dot", "nvidia_mma", 1, None, False),
+        ("tt.atomic_rmw", True, 1, True),
+        ("tt.store", True, 2, True),
+        ("tt.store", True, 0, False),
+        ("tt.store", False, 1, False),
+        ("tt.dot", True, 1, False),
     ],
 )
 def test_results_that_go_to_memory_are_said_to_need_it(
-    used_by: str, before: str, depth: int, columns: int | None, told: bool
+    used_by: str, is_product: bool, depth: int, told: bool
 ) -> None:
     each = conversion(12, 8.0, 0.4, depth)
-    each = msgspec.structs.replace(each, used_by=used_by, before_kind=before)
-    subject = report([each])
-    resources = msgspec.structs.replace(subject.resources, tensor_memory_columns=columns)
-    section = conversions_section(msgspec.structs.replace(subject, resources=resources))
+    each = msgspec.structs.replace(each, used_by=used_by, is_product=is_product)
+    section = conversions_section(report([each]))
     assert section is not None
     texts = [str(one) for one in section.children if isinstance(one, Sentence)]
     assert any("a tensor descriptor needs none of it" in text for text in texts) == told

@@ -25,6 +25,7 @@ Deed: TypeAlias = Literal[
     "slice buffer", "make tile", "make block", "advance block", "await barrier", "announce bytes",
     "create descriptor", "to pointer", "to address", "print", "synchronize",
     "allocate tensor memory",
+    "load tensor memory",
 ]  # fmt: skip
 
 #: Attributes of loops.
@@ -112,6 +113,7 @@ _NAMES: dict[Deed, str] = {
     "gather": "tt.gather",
     "allocate shared": "ttg.local_alloc",
     "allocate tensor memory": "ttng.tmem_alloc",
+    "load tensor memory": "ttng.tmem_load",
     "free shared": "ttg.local_dealloc",
     "load shared": "ttg.local_load ttg.local_gather amdg.local_load_packed_transposed",
     "store shared": "ttg.local_store",

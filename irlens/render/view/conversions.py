@@ -6,7 +6,6 @@ from irlens.figures import UNKNOWN
 from irlens.model.conversions import Conversion, Price, SharedAccesses
 from irlens.model.estimate import RESOLUTION
 from irlens.model.report import Report
-from irlens.model.resources import Resources
 from irlens.model.terms import Terms, VendorTerms
 from irlens.model.text import count, microseconds, plural, size
 from irlens.model.unknown import total
@@ -160,7 +159,7 @@ def _conversions(report: Report) -> Iterator[Node]:
         yield table(columns, rows, "layout conversions")
     if len(report.conversions) > _ROWS:
         yield nodes.Sentence(f"{len(report.conversions) - _ROWS} more in the JSON report", "dim")
-    if any(_is_result(each, report.resources) for each in report.conversions):
+    if any(map(_is_stored_product, report.conversions)):
         yield nodes.Sentence(
             "before a store or an atomic in a loop: a product's result goes to the threads that"
             " access neighbours; a tensor descriptor needs none of it, and took an H200 as long or"
@@ -171,11 +170,9 @@ def _conversions(report: Report) -> Iterator[Node]:
         yield nodes.Sentence("irlens passes KERNEL --conversions names the pass of each", "dim")
 
 
-def _is_result(each: Conversion, resources: Resources) -> bool:
+def _is_stored_product(each: Conversion) -> bool:
     """Whether a conversion hands a result of NVIDIA's products to memory, in a loop."""
-    is_linear = each.before_kind == "linear" and resources.tensor_memory_columns  # read from there
-    is_product = each.before_kind == "nvidia_mma" or is_linear
-    return bool(each.depth and is_product and each.used_by in ("tt.store", "tt.atomic_rmw"))
+    return each.is_product and each.depth > 0 and each.used_by in ("tt.store", "tt.atomic_rmw")
 
 
 def _runs(mean: float) -> str:
