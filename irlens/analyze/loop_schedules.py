@@ -17,8 +17,9 @@ from irlens.analyze.time.cta_timeline import Timeline
 from irlens.analyze.time.loop_runs import Path, Segment
 from irlens.analyze.time.shared_wavefronts import Wavefronts
 from irlens.isa import amdgcn
-from irlens.isa.amdgcn.memory import Counters, transfer
+from irlens.isa.amdgcn.memory import transfer
 from irlens.isa.amdgcn.units import CYCLES_OF_16_LANES, matrix_cycles, unit, vector_cycles
+from irlens.isa.amdgcn.waits import Counters
 from irlens.isa.dialect import I_co
 from irlens.isa.sass import Instruction, units
 from irlens.isa.sass.control_flow import only_waits

@@ -20,7 +20,7 @@ from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.encodings import encoding_of
 from irlens.isa.mlir.products import Product, products
 from irlens.isa.ptx.products import matrix_instruction as of_ptx
-from irlens.model.grouping import only
+from irlens.model.several import only
 from irlens.model.source import SourceLocation
 from irlens.model.traffic import MatrixProduct
 

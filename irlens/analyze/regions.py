@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from irlens.model.operations import Region
-from irlens.model.unknown import total
+from irlens.model.several import total
 
 #: Runs of neighbouring bytes that are compared one by one; 32 MB for their beginnings.
 _MOST_RUNS = 1 << 22

@@ -20,7 +20,7 @@ from irlens.analyze.solver import solve
 from irlens.isa.sass import Instruction, Section, control_flow
 from irlens.isa.sass.records import INSTRUCTION_BYTES
 from irlens.isa.sass.registers import is_certain
-from irlens.model.unknown import all_known, total
+from irlens.model.several import all_known, total
 
 #: More than ptxas emits; the work grows with their number times the number of blocks.
 _MOST_SITES = 2048

@@ -16,7 +16,7 @@ from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.encodings import allocated_bytes
 from irlens.isa.mlir.operations import Deed
 from irlens.model.memory import BufferPurpose, ScratchUse, SharedBuffer, SharedMemory
-from irlens.model.unknown import total
+from irlens.model.several import total
 
 # Operations for which getScratchValueSize (lib/Analysis/Allocation.cpp) may reserve memory.
 _SCRATCH: tuple[Deed, ...] = (

@@ -26,8 +26,8 @@ from irlens.isa.ptx.effects import may_access_local
 from irlens.isa.sass import Section, units
 from irlens.isa.sass.registers import STACK_POINTER, access
 from irlens.model.resources import ArrayOrigin, LocalArray, SpillSite
+from irlens.model.several import total
 from irlens.model.source import SourceLocation
-from irlens.model.unknown import total
 
 _NO_PTX = "the ptx, which declares the kernel's arrays, is not in this capture"
 _OPAQUE = "the stack may hold arrays of unknown size, or of functions that cannot be followed"

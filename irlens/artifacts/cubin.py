@@ -16,7 +16,7 @@ import msgspec
 from irlens.artifacts import cubin_checks, elf
 from irlens.artifacts.identify import cubin_arch, cubin_entries
 from irlens.model.errors import ArtifactError
-from irlens.model.unknown import total
+from irlens.model.several import total
 
 _OLD_ABI = 0x33  # e_ident[EI_OSABI] up to CUDA 12.8 (newer ones for sm_100 and up, or CUDA 13)
 

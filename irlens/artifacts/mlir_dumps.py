@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from irlens.model.grouping import grouped
+from irlens.model.several import grouped
 
 _HEADER = re.compile(r"^// -----// IR Dump (?P<pass>(?:Before|After)[^(:\n]{0,200})", re.MULTILINE)
 _MODULE = re.compile(r"^(?:module\b|\"builtin\.module\")[^\n]*", re.MULTILINE)

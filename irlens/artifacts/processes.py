@@ -8,7 +8,7 @@ safe where there are threads, and follows the thread that forked.
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr
 from functools import lru_cache
 from typing import TYPE_CHECKING, BinaryIO
@@ -175,6 +175,23 @@ def environment(**variables: str) -> dict[str, str]:
         **variables: What the child has besides, or in place of this process's.
     """
     return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} | variables
+
+
+@contextmanager
+def with_variables(settings: Mapping[str, str], without: Iterable[str] = ()) -> Iterator[None]:
+    """Set variables of this process, and so of its children, in a context; leave out others."""
+    before = {name: os.environ.get(name) for name in (*settings, *without)}
+    for name in without:
+        os.environ.pop(name, None)
+    os.environ.update(settings)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 @contextmanager

@@ -7,7 +7,7 @@ a ``subprocess.py`` or ``torch.py`` there would be executed in each worker.
 from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
 
-from irlens.artifacts.environment import with_variables
+from irlens.artifacts.processes import with_variables
 
 #: As the option ``-P``, for interpreters whose command is not irlens's: they leave out the working
 #: directory.

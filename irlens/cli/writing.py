@@ -20,7 +20,7 @@ from irlens.cli.formats import format_options
 from irlens.cli.settings import F, gathered, with_options
 from irlens.model.capture import MANIFEST_NAME
 from irlens.model.errors import IrlensError
-from irlens.model.grouping import grouped
+from irlens.model.several import grouped
 from irlens.render import Detail, Kind, Options, format_names, render
 from irlens.version import VERSION
 

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from irlens.artifacts import pass_dumps
-from irlens.artifacts.environment import with_variables
+from irlens.artifacts.processes import with_variables
 from irlens.model.errors import TROUBLE
 
 #: Waits for a line on stdin. If the process dies instead, it prints the end of the log: LLVM ends

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from irlens.artifacts.environment import with_variables
+from irlens.artifacts.processes import with_variables
 from irlens.compiler.calls.argument_values import Argument
 from irlens.compiler.calls.binding import Call, require_values, resolve
 from irlens.compiler.calls.expressions import BUILT_IN

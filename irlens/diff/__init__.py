@@ -12,8 +12,8 @@ import msgspec
 from irlens.model.code import CodeComparisons
 from irlens.model.comparison import Comparisons
 from irlens.model.config import LAUNCH_OPTIONS
-from irlens.model.grouping import grouped
 from irlens.model.label import Matchable
+from irlens.model.several import grouped
 
 A = TypeVar("A")
 B = TypeVar("B")

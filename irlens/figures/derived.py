@@ -2,7 +2,7 @@
 
 from irlens.model.inspected import Inspected
 from irlens.model.report import COMPUTE_KINDS, Pipeline
-from irlens.model.unknown import all_known, total
+from irlens.model.several import all_known, total
 
 
 def spill_instructions(report: Inspected) -> int | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from typing import Protocol
 
 from irlens.model.config import Config, ConstexprValue, Target
-from irlens.model.grouping import grouped
+from irlens.model.several import grouped
 
 #: Formats of facts that are not written as "name=value".
 _FORMATS = {"target": "{}", "product": "{}", "triton": "Triton {}"}

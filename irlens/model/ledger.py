@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from irlens.model.operations import OperationKind
+from irlens.model.several import total
 from irlens.model.source import SourceLocation
-from irlens.model.unknown import total
 
 LEDGER_SCHEMA = 1
 

@@ -13,9 +13,9 @@ from typing import Literal
 import msgspec
 
 from irlens.model.estimate import RESOLUTION, Bound, Standing
-from irlens.model.grouping import grouped
 from irlens.model.inspected import Inspected
 from irlens.model.label import Labelled
+from irlens.model.several import grouped
 from irlens.model.sweep import Trial
 from irlens.model.terms import describe_missing_time
 

@@ -4,8 +4,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from irlens.model.several import total
 from irlens.model.source import SourceLocation
-from irlens.model.unknown import total
 
 SpillPlace: TypeAlias = Literal["memory", "AGPR", "VGPR lane"]
 ArrayOrigin: TypeAlias = Literal["trigonometry", "arguments", "indexed"]

@@ -20,7 +20,7 @@ from uuid import uuid4
 
 import msgspec
 
-from irlens.artifacts.environment import with_variables
+from irlens.artifacts.processes import with_variables
 from irlens.compiler.fake_cuda import Deviations
 from irlens.compiler.import_hooks import after_import, postpone_dynamo
 from irlens.compiler.tally import Tally

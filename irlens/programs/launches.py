@@ -10,8 +10,8 @@ import msgspec
 from irlens.compiler.tally import Counts, LaunchKey, Origin
 from irlens.model import files
 from irlens.model.config import Target
-from irlens.model.grouping import grouped
 from irlens.model.recording import LibraryCall, RecordedKernel, RecordedLaunches, RecordedRun
+from irlens.model.several import grouped
 from irlens.programs.job import COUNTS
 
 

@@ -23,7 +23,7 @@ from irlens.isa.dialect import kernel_named
 from irlens.model.capture import MANIFEST_NAME, Capture, Manifest, Metadata, Stage
 from irlens.model.config import Config
 from irlens.model.errors import ArtifactError, UnknownNameError
-from irlens.model.grouping import grouped
+from irlens.model.several import grouped
 
 #: Values by topic, in words that a message can use.
 Statements: TypeAlias = dict[str, str]

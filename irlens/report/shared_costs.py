@@ -15,7 +15,7 @@ from irlens.isa.mlir.copies import COPIES
 from irlens.isa.mlir.operations import Deed
 from irlens.model.config import Config
 from irlens.model.conversions import Conversion
-from irlens.model.grouping import grouped
+from irlens.model.several import grouped
 from irlens.model.source import SourceLocation
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from collections.abc import Iterator
 from irlens.analyze.facts import Facts
 from irlens.model.estimate import Cause
 from irlens.model.report import Severity
-from irlens.model.unknown import all_known
+from irlens.model.several import all_known
 from irlens.rules import Match
 
 CODE = "IRL105"

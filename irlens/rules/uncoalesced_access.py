@@ -50,8 +50,8 @@ from irlens.analyze.facts import Facts
 from irlens.analyze.warp_tiles import WarpTile, blocked_layouts, touched_granules, warp_tile
 from irlens.model.estimate import Cause
 from irlens.model.report import Blame, Severity
+from irlens.model.several import all_known
 from irlens.model.source import SourceLocation
-from irlens.model.unknown import all_known
 from irlens.rules import Match
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from irlens.model.grouping import grouped
 from irlens.model.recording import (
     CallChange,
     KernelChange,
@@ -14,7 +13,7 @@ from irlens.model.recording import (
     ProgramRun,
     least_time,
 )
-from irlens.model.unknown import total
+from irlens.model.several import grouped, total
 from irlens.session.programs import is_recording, program_runs
 
 #: The number that TorchInductor gives the kernels of a graph.

@@ -18,7 +18,6 @@ from irlens.model import files
 from irlens.model.capture import Capture, Disassembly
 from irlens.model.config import Target
 from irlens.model.errors import ArtifactError, IrlensError
-from irlens.model.grouping import grouped
 from irlens.model.recording import (
     PROGRAM_NAME,
     KernelTime,
@@ -31,9 +30,9 @@ from irlens.model.recording import (
     RecordedRun,
 )
 from irlens.model.report import SEVERITIES, Finding, Report
+from irlens.model.several import grouped, total
 from irlens.model.terms import describe_missing_time
 from irlens.model.traffic import flops_of_floor
-from irlens.model.unknown import total
 from irlens.session.reports import inspect_sets
 from irlens.session.tuning import Choice, tunings, with_fastest
 

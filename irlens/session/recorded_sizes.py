@@ -19,7 +19,7 @@ from irlens.compiler.calls.expressions import evaluate
 from irlens.compiler.sources.index_names import function_of
 from irlens.model.config import ConstexprValue, GridFormula
 from irlens.model.errors import CaptureError
-from irlens.model.grouping import grouped
+from irlens.model.several import grouped
 from irlens.model.text import split_list
 from irlens.session.recompile import evident_extents
 

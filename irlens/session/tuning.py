@@ -9,11 +9,11 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from irlens.model.grouping import grouped
 from irlens.model.label import labels
 from irlens.model.ranking import rank_reports
 from irlens.model.recording import RecordedKernel, RecordedLaunches
 from irlens.model.report import Report
+from irlens.model.several import grouped
 
 #: A kind of launch of a variant.
 LaunchOf: TypeAlias = tuple[RecordedKernel, RecordedLaunches]

@@ -23,8 +23,8 @@ from irlens.model.capture import Capture
 from irlens.model.config import identity_of
 from irlens.model.errors import IrlensError
 from irlens.model.estimate import RESOLUTION
-from irlens.model.grouping import grouped
 from irlens.model.ranking import with_standings
+from irlens.model.several import grouped
 from irlens.model.sweep import SWEEP_SCHEMA, Result, SampledSizes, Sweep
 from irlens.model.variants import Specialized
 from irlens.report.inspection import Inspection

@@ -9,7 +9,7 @@ from irlens.compiler import Description, Request, find_kernel
 from irlens.compiler.sources.index_names import index_names
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import IrlensError
-from irlens.model.grouping import grouped
+from irlens.model.several import grouped
 from irlens.model.sweep import Result
 from irlens.model.variant_times import Merged
 from irlens.model.variants import Advice, KernelVariants, Relaxation, Split, Variant

@@ -15,7 +15,8 @@ from irlens.analyze.pipelines import amdgcn as pipelines
 from irlens.analyze.pipelines import amdgcn_loads
 from irlens.analyze.pipelines.amdgcn_trace import Left
 from irlens.isa.amdgcn import Function, Instruction, parse
-from irlens.isa.amdgcn.memory import Counters, access_bytes, limit, transfer
+from irlens.isa.amdgcn.memory import access_bytes, transfer
+from irlens.isa.amdgcn.waits import Counters, limit
 from irlens.model.report import Pipeline
 from tests.tables import each_row
 

@@ -12,7 +12,7 @@ from irlens.analyze.fusion.rules import ROW_LIMIT, Group, Verdict, own_kernel
 from irlens.analyze.regions import distinct_bytes
 from irlens.model.ledger import FusionGroup, Ledger, LedgerKind, LedgerOperation, Moved
 from irlens.model.operations import RecordedOperation, RecordedProgram, Region
-from irlens.model.unknown import total
+from irlens.model.several import total
 
 __all__ = ["ROW_LIMIT", "ledger_of"]
 

@@ -11,8 +11,8 @@ from irlens.analyze.fusion.dataflow import Flow, Source, Version
 from irlens.analyze.regions import distinct_bytes, same_bytes, same_order
 from irlens.model.ledger import FusionRule
 from irlens.model.operations import RecordedOperation, Region
+from irlens.model.several import total
 from irlens.model.text import count
-from irlens.model.unknown import total
 
 #: Elements of a row that one CTA is assumed to keep: half of the 65,536 registers of 4 bytes that a
 #: CTA can have on every GPU of `irlens targets`; addresses and temporaries take the rest.

@@ -32,12 +32,13 @@ from irlens.analyze.pipelines.distinct_bytes import (
     total,
 )
 from irlens.isa.amdgcn import Function, Instruction
-from irlens.isa.amdgcn.memory import Counter, Counters, Transfer, is_scalar_load, transfer
+from irlens.isa.amdgcn.memory import Counter, Transfer, is_scalar_load, transfer
 from irlens.isa.amdgcn.units import may_access_memory
+from irlens.isa.amdgcn.waits import Counters
 from irlens.isa.mlir import Module
-from irlens.model.grouping import only
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Pipeline, PipelineKind, blank_pipeline
+from irlens.model.several import only
 from irlens.model.source import user_frame
 from irlens.model.text import size
 

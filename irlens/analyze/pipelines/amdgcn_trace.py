@@ -2,7 +2,7 @@
 
 Two distances, in iterations, say how far a load runs ahead: from its issue to the ``s_waitcnt``
 that retires it, and from its issue to the first computation with its data. The first comes from
-replaying the counter that the load raises (see ``isa.amdgcn.memory``), the second from following
+replaying the counter that the load raises (see ``isa.amdgcn.waits``), the second from following
 its data through registers and LDS.
 """
 
@@ -21,6 +21,7 @@ from irlens.analyze.pipelines.spill_slots import spill_slots
 from irlens.isa.amdgcn import Instruction, memory
 from irlens.isa.amdgcn.registers import access, operation_access
 from irlens.isa.amdgcn.units import classify
+from irlens.isa.amdgcn.waits import Counters
 from irlens.isa.dialect import Access
 from irlens.model.report import PipelineKind
 
@@ -97,7 +98,7 @@ class LoopTrace:
         self,
         body: Sequence[Instruction],
         lanes: int,
-        counters: memory.Counters,
+        counters: Counters,
         factor: int | None,
         left: Left,
     ) -> None:

@@ -14,10 +14,9 @@ from typing import TypeAlias
 import msgspec
 
 from irlens.isa.dialect import Instruction
-from irlens.model.grouping import only
 from irlens.model.memory import LoopLoad
+from irlens.model.several import all_known, only
 from irlens.model.source import SourceLocation, user_frame
-from irlens.model.unknown import all_known
 
 #: File and line: columns differ between stages.
 Place: TypeAlias = tuple[str, int]

@@ -17,11 +17,10 @@ from irlens.analyze.pipelines.mbarrier_trace import Issues, Touch, Tracer
 from irlens.analyze.pipelines.ptx_loops import FunctionLoops
 from irlens.analyze.pipelines.steady_state import InFlight, Reading, Unreadable
 from irlens.isa.ptx.copies import awaited_barrier, expected_bytes, expects_bytes
-from irlens.model.grouping import only
 from irlens.model.report import Pipeline
+from irlens.model.several import only, total
 from irlens.model.source import user_frame
 from irlens.model.text import plural
-from irlens.model.unknown import total
 
 REPEATS = "an inner loop works on barriers, and its trip count is unknown"
 UNKNOWN_BARRIER = "the barrier of line {} does not follow from constants"

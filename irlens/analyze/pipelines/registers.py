@@ -26,8 +26,8 @@ from irlens.analyze.solver import reach, solve
 from irlens.isa.ptx import Instruction, effects
 from irlens.isa.ptx.copies import is_bulk_load, is_cp_async
 from irlens.isa.ptx.registers import access
-from irlens.model.grouping import only
 from irlens.model.report import Pipeline
+from irlens.model.several import only
 
 MAYBE_UNROLLED = (
     "its bytes are unknown: LLVM may have unrolled the loop, or threads may load the same bytes"

@@ -17,8 +17,8 @@ from irlens.analyze.solver import reach
 from irlens.isa.events import UNBOUNDED, Commit, Copy, Wait
 from irlens.isa.ptx import Instruction, effects
 from irlens.isa.ptx.registers import access
-from irlens.model.grouping import only
 from irlens.model.report import Pipeline
+from irlens.model.several import only
 
 
 class InFlight(msgspec.Struct, frozen=True):

@@ -16,8 +16,8 @@ from irlens.analyze.solver import reach
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.ptx import Function, Immediate, Instruction, Register, Symbol, effects
 from irlens.isa.ptx.evaluation import Evaluator, Values
-from irlens.model.grouping import only
 from irlens.model.resources import WarpGroup
+from irlens.model.several import only
 
 #: Threads of a warp, on every GPU of NVIDIA's.
 WARP_SIZE = 32

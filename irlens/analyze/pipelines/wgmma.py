@@ -32,8 +32,8 @@ from irlens.isa.ptx import Function
 from irlens.isa.ptx.copies import is_wgmma, is_wgmma_commit, wgmma_events
 from irlens.isa.sass import warpgroup
 from irlens.model.capture import Stage
-from irlens.model.grouping import only
 from irlens.model.report import Pipeline
+from irlens.model.several import only
 
 PILE_UP = "the loop waits for fewer matrix products than it issues"
 NOT_AWAITED = "no wait in the loop retires the product"

@@ -31,8 +31,8 @@ from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.global_memory import ATOMICS, LOADS, STORES
 from irlens.isa.mlir.types import Scalar
 from irlens.model.errors import OutOfWorkError
+from irlens.model.several import total
 from irlens.model.traffic import Access, ArgumentTraffic, MatrixProduct, OutOfBounds, Traffic
-from irlens.model.unknown import total
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

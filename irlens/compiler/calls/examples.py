@@ -19,7 +19,7 @@ from irlens.compiler.calls.extents import Extents
 from irlens.compiler.calls.pointers import Addresses, Pointer, called_name, index_of, names_in
 from irlens.compiler.calls.program_ids import ProgramIds
 from irlens.compiler.calls.strides import is_stride, strides_of, tensor_of_stride
-from irlens.model.grouping import only
+from irlens.model.several import only
 
 _DESCRIPTOR_CALLS = re.compile(r"load|store|gather|scatter|atomic_\w+")
 _POINTER_NAME = re.compile(r"ptr|pointer", re.IGNORECASE)

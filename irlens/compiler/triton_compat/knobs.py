@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from irlens.artifacts.environment import with_variables
+from irlens.artifacts.processes import with_variables
 
 #: Triton up to 3.3 reads these when it compiles. An empty one counts as absent.
 _OF_ENVIRONMENT = (

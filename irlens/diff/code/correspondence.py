@@ -11,7 +11,7 @@ from operator import itemgetter
 from irlens.diff.code.patience import Pair
 from irlens.diff.code.reaching import Itself
 from irlens.diff.code.statements import Name, Statement, operation
-from irlens.model.grouping import grouped
+from irlens.model.several import grouped
 
 DEFINITION_VOTES = 2
 _USE_VOTES = 1

@@ -14,7 +14,7 @@ from irlens.isa.dialect import OperandUse
 from irlens.isa.sass import registers as sass_registers
 from irlens.isa.sass.control_flow import effect
 from irlens.model.errors import ArtifactError, ParseError
-from irlens.model.unknown import all_known
+from irlens.model.several import all_known
 
 
 def trace(code: StageCode, counts: Mapping[int, int]) -> Traced:

@@ -15,10 +15,10 @@ from irlens.figures.derived import writes
 from irlens.figures.judging import judge
 from irlens.model.comparison import Comparison, Delta, FindingDelta, Side
 from irlens.model.config import LAUNCH_OPTIONS
-from irlens.model.grouping import grouped
 from irlens.model.label import labels
 from irlens.model.ranking import measured_us
 from irlens.model.report import SEVERITIES, Finding, Report, Severity
+from irlens.model.several import grouped
 from irlens.model.terms import Terms, describe_missing_time
 
 __all__ = ["compare", "side"]

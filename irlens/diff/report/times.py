@@ -14,8 +14,8 @@ from irlens.model.comparison import Delta, TimeRatio
 from irlens.model.config import Config
 from irlens.model.errors import UnknownNameError
 from irlens.model.estimate import RESOLUTION, Bound, TimeEstimate
-from irlens.model.grouping import grouped
 from irlens.model.report import Report
+from irlens.model.several import grouped
 
 #: Of the norm that combines the parts of a time, where the GPU's own is unknown.
 _EXPONENT = 2.0

@@ -21,8 +21,8 @@ from irlens.isa.amdgcn.records import (
 )
 from irlens.isa.source_frames import base_name, frame_of, outer_frames
 from irlens.model.errors import ParseError
+from irlens.model.several import all_known
 from irlens.model.source import SourceLocation
-from irlens.model.unknown import all_known
 
 STAGE = "amdgcn"
 

@@ -13,8 +13,8 @@ import msgspec
 
 from irlens.isa.mlir.module import Module
 from irlens.isa.mlir.types import Type
+from irlens.model.several import all_known
 from irlens.model.text import split_list
-from irlens.model.unknown import all_known
 
 _ENCODING = re.compile(r"#ttn?g\.(\w{1,40})<(?:\[([^\]]*)\] ?)?(.*)>", re.DOTALL)
 _INTEGER = re.compile(r"-?\d{1,9}")

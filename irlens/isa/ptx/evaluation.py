@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from irlens.isa.ptx import Address, Function, Immediate, Instruction, Operand, Register, Symbol
 from irlens.isa.ptx.operands import Negated, Pair
 from irlens.isa.ptx.registers import access
-from irlens.model.unknown import all_known
+from irlens.model.several import all_known
 
 #: Known values of registers, unsigned; predicates are 0 or 1.
 Values = dict[str, int]

@@ -28,7 +28,7 @@ from irlens.isa.ptx.records import (
     Variable,
 )
 from irlens.model.errors import ArtifactError, OutOfWorkError
-from irlens.model.unknown import all_known
+from irlens.model.several import all_known
 
 _BYTES = {"8": 1, "16": 2, "32": 4, "64": 8}
 #: ptxas rounds a stack frame up to 8 bytes, to 16 where a 16-byte access needs it.

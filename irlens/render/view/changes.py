@@ -18,7 +18,7 @@ from irlens.model.comparison import (
     Weight,
 )
 from irlens.model.config import Vendor
-from irlens.model.grouping import grouped, only
+from irlens.model.several import grouped, only
 from irlens.model.text import microseconds, percent, plural
 from irlens.render.view.nodes import SIGNS, Fact, Run, Text, Tone, phrases, text
 

@@ -10,7 +10,7 @@ from math import log
 from irlens import figures
 from irlens.model.comparison import Comparison, Comparisons, TimeRatio
 from irlens.model.estimate import BOUND_NAMES, Bound
-from irlens.model.grouping import grouped
+from irlens.model.several import grouped
 from irlens.model.text import count, microseconds, percent, plural
 from irlens.render.view.changes import (
     Change,

@@ -5,10 +5,10 @@ from typing import Literal
 
 from irlens import figures
 from irlens.model.comparison import Value
-from irlens.model.grouping import grouped
 from irlens.model.label import differing, labels
 from irlens.model.ranking import Ranking, longest_first, rank_reports
 from irlens.model.report import COMPUTE_KINDS, Pipeline, Report
+from irlens.model.several import grouped
 from irlens.model.terms import Terms, depth_in_short, describe_depth
 from irlens.model.text import count, plural
 from irlens.render.view import nodes

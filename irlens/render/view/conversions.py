@@ -6,9 +6,9 @@ from irlens.figures import UNKNOWN
 from irlens.model.conversions import Conversion, Price, SharedAccesses
 from irlens.model.estimate import RESOLUTION
 from irlens.model.report import Report
+from irlens.model.several import total
 from irlens.model.terms import Terms, VendorTerms
 from irlens.model.text import count, microseconds, plural, size
-from irlens.model.unknown import total
 from irlens.render.view import nodes
 from irlens.render.view.drawings import nearest, place_of
 from irlens.render.view.launch_time import bound_name

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from irlens.model.comparison import FindingDelta
 from irlens.model.estimate import RESOLUTION
-from irlens.model.grouping import grouped
 from irlens.model.report import SEVERITIES, Finding, Report, Severity
+from irlens.model.several import grouped
 from irlens.model.terms import Terms
 from irlens.model.text import count, first_of, percent, plural
 from irlens.render.view import nodes

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from irlens.model.report import Report
+from irlens.model.several import total
 from irlens.model.terms import Terms
 from irlens.model.text import count, magnitude, microseconds, percent, short_size, three_digits
 from irlens.model.traffic import Access, Roofline, Traffic
-from irlens.model.unknown import total
 from irlens.render.view import nodes
 from irlens.render.view.axes import Unit, byte_unit, linear
 from irlens.render.view.drawings import nearest

@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from irlens import figures
 from irlens.model.estimate import BOUND_NAMES, RESOLUTION, Bound
-from irlens.model.grouping import grouped
 from irlens.model.recording import (
     CallChange,
     KernelChange,
@@ -17,6 +16,7 @@ from irlens.model.recording import (
     ProgramRun,
     least_time,
 )
+from irlens.model.several import grouped
 from irlens.model.text import count, microseconds, percent, plural, rounded_size
 from irlens.render.options import Options
 from irlens.render.view import nodes

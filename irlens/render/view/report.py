@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from irlens import figures
 from irlens.model.capture import stage_rank
 from irlens.model.config import LAUNCH_OPTIONS
-from irlens.model.grouping import grouped
 from irlens.model.pressure import StagePressure
 from irlens.model.report import InstructionMix, Pipeline, Report
 from irlens.model.resources import Resources
+from irlens.model.several import grouped
 from irlens.model.terms import (
     Terms,
     describe_buffer,

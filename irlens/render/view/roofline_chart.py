@@ -11,11 +11,11 @@ import msgspec
 
 from irlens import figures
 from irlens.model.estimate import BOUND_NAMES, Bound, Mark, TimeEstimate
-from irlens.model.grouping import grouped
 from irlens.model.ranking import of_report, of_trial, rank_reports, rank_trials
 from irlens.model.recording import KernelTime, ProgramRun
 from irlens.model.report import Report
 from irlens.model.scan import ScanRow
+from irlens.model.several import grouped
 from irlens.model.sweep import Trial
 from irlens.model.text import percent, plural, three_digits
 from irlens.model.traffic import Roofline, flops_of_floor

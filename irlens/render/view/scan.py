@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from irlens import figures
 from irlens.figures import Figure
 from irlens.model.estimate import Mark, Standing
-from irlens.model.grouping import grouped
 from irlens.model.ranking import Candidate, Problem, Ranking
 from irlens.model.report import SEVERITIES, Severity
 from irlens.model.scan import Scan, ScanRow, ScanSummary, ScanValue
+from irlens.model.several import grouped
 from irlens.model.text import count, first_of, microseconds, percent, plural
 from irlens.render.options import Options
 from irlens.render.view import nodes

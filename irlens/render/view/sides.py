@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from irlens import figures
 from irlens.model.comparison import Comparison
-from irlens.model.grouping import grouped
+from irlens.model.several import grouped
 from irlens.model.text import plural
 from irlens.render.view import nodes
 from irlens.render.view.changes import (

@@ -9,9 +9,9 @@ from math import sqrt
 from string import ascii_uppercase
 
 from irlens import figures
-from irlens.model.grouping import grouped
 from irlens.model.label import setting_labels
 from irlens.model.ranking import of_trial
+from irlens.model.several import grouped
 from irlens.model.size_ranges import Choice, bound_ranges, choices, covered_size
 from irlens.model.sweep import Trial
 from irlens.model.text import count, microseconds, plural

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from irlens import figures
 from irlens.model.estimate import RESOLUTION, Standing
-from irlens.model.grouping import grouped
 from irlens.model.ranking import Candidate, Problem, Ranking
+from irlens.model.several import grouped
 from irlens.model.text import count, microseconds, percent, plural
 from irlens.render.view.launch_time import bound_name
 from irlens.render.view.nodes import Cell, Column, Phrases, Run, phrases, text

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from irlens import figures
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.estimate import BOUND_NAMES
-from irlens.model.grouping import grouped
 from irlens.model.label import setting_labels
 from irlens.model.ranking import of_trial, rank_trials
+from irlens.model.several import grouped
 from irlens.model.size_ranges import choices
 from irlens.model.sweep import OUTCOMES, Correlation, Sweep, Trial
 from irlens.model.terms import depth_in_short, limit_term

@@ -10,10 +10,10 @@ import msgspec
 
 from irlens import figures
 from irlens.model.estimate import BOUND_NAMES, RESOLUTION, Mark, Standing
-from irlens.model.grouping import grouped
 from irlens.model.label import differing
 from irlens.model.ranking import Candidate, rank_reports, rank_trials
 from irlens.model.report import Report
+from irlens.model.several import grouped
 from irlens.model.sweep import Trial
 from irlens.model.text import microseconds, percent, plural
 from irlens.render.view import nodes

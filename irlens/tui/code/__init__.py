@@ -13,10 +13,10 @@ from itertools import accumulate
 import msgspec
 
 from irlens.isa.dialects import syntax_of
-from irlens.model.grouping import grouped
 from irlens.model.listing import LoopRange, PipelineAnnotation, StageListing
 from irlens.model.pressure import Pressure
 from irlens.model.report import Finding, Pipeline, Report
+from irlens.model.several import grouped
 from irlens.model.source import SourceLocation
 from irlens.render.view.drawings import RegisterBudget, register_budget
 from irlens.render.view.gutters import role_word

@@ -14,10 +14,10 @@ from rich.cells import cell_len
 
 from irlens.model.config import Target
 from irlens.model.estimate import Standing
-from irlens.model.grouping import grouped
 from irlens.model.label import GrowingLabels
 from irlens.model.ranking import Candidate, problem_of, rank
 from irlens.model.report import SEVERITIES
+from irlens.model.several import grouped
 from irlens.model.text import count
 from irlens.session.exchange import Entry
 from irlens.tui.drawing import DIM, MAIN

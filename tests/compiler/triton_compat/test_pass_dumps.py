@@ -13,7 +13,7 @@ ir = pytest.importorskip("triton._C.libtriton").ir
 
 from triton._C.libtriton import passes  # noqa: E402
 
-from irlens.artifacts.environment import with_variables  # noqa: E402
+from irlens.artifacts.processes import with_variables  # noqa: E402
 from irlens.compiler.compiler_output import (  # noqa: E402
     divert_output,
     printed_passes,

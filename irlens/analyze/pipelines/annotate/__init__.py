@@ -18,9 +18,9 @@ from irlens.analyze.pipelines.ptx_loops import FunctionLoops
 from irlens.isa.events import Commit, Copy, Event, Wait
 from irlens.isa.ptx import Instruction as PtxInstruction
 from irlens.isa.ptx.copies import uses_barrier
-from irlens.model.grouping import only
 from irlens.model.listing import PipelineAnnotation, PipelineRole
 from irlens.model.report import Pipeline, PipelineKind
+from irlens.model.several import only
 from irlens.model.source import SourceLocation, user_frame
 
 #: Identifies a loop's pipeline: the loop (by the line of its header, say) and the mechanism.

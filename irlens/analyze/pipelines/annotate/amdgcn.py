@@ -12,9 +12,9 @@ from irlens.analyze.outstanding import GroupFlow, Queue, Queues, in_order, retir
 from irlens.analyze.pipelines.amdgcn import trace_loads
 from irlens.analyze.pipelines.annotate import Annotator, Site, number_by_header, site_in_loops
 from irlens.isa.amdgcn import Function, Instruction
-from irlens.isa.amdgcn.memory import Counter, Counters, limits, writes_lds
+from irlens.isa.amdgcn.memory import Counter, writes_lds
 from irlens.isa.amdgcn.units import may_access_memory
-from irlens.isa.amdgcn.waits import SEPARATE, SHARED, Counted, counted
+from irlens.isa.amdgcn.waits import SEPARATE, SHARED, Counted, Counters, counted, limits
 from irlens.isa.events import Commit, Event, Wait
 from irlens.model.listing import PipelineAnnotation
 from irlens.model.report import Pipeline

@@ -15,9 +15,9 @@ from irlens.isa.events import Event
 from irlens.isa.mlir import Module, Operation, copies
 from irlens.isa.mlir.types import Scalar
 from irlens.isa.mlir.values import Value
-from irlens.model.grouping import only
 from irlens.model.listing import PipelineAnnotation, PipelineRole
 from irlens.model.report import Pipeline, PipelineKind
+from irlens.model.several import only
 
 #: No compiler nests regions deeper.
 _MOST_DEPTH = 64
