@@ -10,6 +10,7 @@ from irlens.analyze.axis_info import ANY, Axis, Value
 from irlens.analyze.global_accesses import Direction
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Argument, Module, Operation
+from irlens.isa.mlir.edits import loaded_type
 from irlens.isa.mlir.global_memory import ATOMICS, LOADS, POINTERS, buffer_values
 from irlens.isa.mlir.operations import DIVISIBILITY, Deed
 from irlens.isa.mlir.types import Pointer, Scalar, Tensor, Type
@@ -73,6 +74,16 @@ def divisors(module: Module) -> dict[str, int]:
     }
 
 
+def loaded_scalars(module: Module) -> dict[str, Operation]:
+    """Return the loads of single integers, and the pointers made of them, by their names.
+
+    The compiler knows no divisor of either.
+    """
+    loads = (each for each in module.doing("load") if _is_integer(loaded_type(each)))
+    made = (each for each in module.doing("to pointer") if not each.result_type.shape)
+    return {each.results[0][0]: each for each in (*loads, *made)}
+
+
 class Addresses:
     """Evaluates the addresses of a module for one or several assumptions about its arguments."""
 
@@ -84,7 +95,8 @@ class Addresses:
         """Return the accesses of tensors in the kernel, in the order of the text.
 
         Args:
-            known: The divisor of each argument, by its name with the percent sign.
+            known: The divisor of each argument, and of other scalars, by the name with the percent
+                sign.
         """
         key = tuple(known.items())
         if key not in self._accesses:
@@ -222,6 +234,8 @@ class _Walk:
         known = [self._values[name] for name in names if name in self._values]
         complete = len(known) == len(names)
         value = _evaluate(operation, shape, known) if complete else axis_info.unknown(shape)
+        if (divisor := self._known.get(operation.results[0][0])) is not None:
+            value = msgspec.structs.replace(value, divisor=max(value.divisor, divisor))
         self._set(Name(operation.index, 0), value)
 
 

@@ -4,7 +4,7 @@ from math import prod
 
 import msgspec
 
-from irlens.analyze.addresses import Access, Addresses, divisors
+from irlens.analyze.addresses import Access, Addresses, divisors, loaded_scalars
 from irlens.analyze.facts import Facts
 from irlens.analyze.global_accesses import access_widths
 from irlens.model.source import SourceLocation
@@ -20,8 +20,9 @@ class NarrowAccess(msgspec.Struct):
 
     Attributes:
         best: With every argument a multiple of 16.
-        address: Arguments that, each on its own, narrow the best access through its address.
-        mask: Arguments that do so through its mask alone.
+        address: Arguments, and scalars that the kernel loads, that each on its own narrow the best
+            access through its address.
+        mask: Those that do so through its mask alone.
     """
 
     access: Access
@@ -39,7 +40,7 @@ def narrow_accesses(facts: Facts) -> list[NarrowAccess]:
         return []
     if facts.is_specialized:  # only some threads take part, and the ttir does not say which
         return []
-    known = divisors(facts.ttir)
+    known = {**dict.fromkeys(loaded_scalars(facts.ttir), 1), **divisors(facts.ttir)}
     if len(known) > _MOST_ARGUMENTS:
         return []
     actual = access_widths(facts.assembly)

@@ -151,7 +151,7 @@ class _Finder:
             widest_access_bytes=widest,
             buffer_line=None if buffer is None else self._module.operations[buffer].span.line,
             buffer_copies=copies,
-            reason="" if ahead else self._reason(read, loop, widest),
+            reason="" if ahead else self._reason(placed, loop, widest),
         )
 
     def _used(
@@ -193,7 +193,8 @@ class _Finder:
     def _element(self, allocation: int) -> Type:
         return self._module.operations[allocation].result_type.element
 
-    def _reason(self, read: Operation, loop: Operation, widest: int | None) -> str:
+    def _reason(self, placed: _Read, loop: Operation, widest: int | None) -> str:
+        read = placed.operation
         if read.name not in LOADS:
             return OWN_ITERATION if read.parent == loop.index else CONDITIONAL
         if loop.index not in self._bodies:
@@ -206,6 +207,7 @@ class _Finder:
             num_stages=self._num_stages,
             widest_access=widest,
             pipelined=loop.index in self._pipelined,
+            specialized=placed.concurrent,
         )
 
 

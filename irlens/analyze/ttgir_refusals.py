@@ -31,7 +31,15 @@ CONDITIONAL = "it is inside a condition or another region of the loop's body"
 NO_CP_ASYNC = "the target has no asynchronous copies"
 ONE_STAGE = "one stage was requested"
 SWITCHED_OFF = "warp specialization switched pipelining off for the loop (tt.num_stages = 0)"
+LEFT_TO_USERS = (
+    "its warps are specialized, and those that use the load also issue it: only operands of the"
+    " dot, through tensor descriptors, have warps that run ahead"
+)
 NO_DOT = "no dot uses the loop's loads, and the loop has no num_stages of its own"
+DOT_IN_BRANCH = (
+    "its dot is in a condition, and a num_stages that is not the loop's own is only for loops with"
+    " a dot directly in their body"
+)
 NARROW = "a thread reads less than 4 consecutive bytes, and the smallest asynchronous copy is 4"
 SMALL = "a lane reads less than 4 consecutive bytes, and Triton pipelines no load that small here"
 NO_OPERAND = "the loop has a dot, and the load does not lead to its operands"
@@ -115,6 +123,7 @@ def refusal(
     num_stages: int | None,
     widest_access: int | None,
     pipelined: bool,
+    specialized: bool = False,
 ) -> str:
     """Return why a load was not pipelined.
 
@@ -124,6 +133,7 @@ def refusal(
         num_stages: The kernel-wide number of stages; ``None`` if unknown.
         widest_access: Consecutive bytes of one thread at most; ``None`` if unknown.
         pipelined: Whether other loads of the loop run ahead, so that the loop itself is accepted.
+        specialized: Whether the loop is that of some warps alone.
     """
     stages = num_stages if loop.num_stages is None else loop.num_stages
     nvidia, capability = _target(module)
@@ -131,10 +141,15 @@ def refusal(
         return NOT_FOR
     if loop.inner:
         return OUTER
+    inner = module.body(module.operations[loop.operation])
+    if loop.num_stages is None and not body.has_dot and any(e.name in PRODUCTS for e in inner):
+        return DOT_IN_BRANCH
     if load.parent != loop.operation:
         return CONDITIONAL
     if nvidia and capability < _FIRST_WITH_CP_ASYNC:
         return NO_CP_ASYNC
+    if specialized:
+        return LEFT_TO_USERS
     if loop.num_stages == 0:
         return SWITCHED_OFF
     if stages is not None and stages <= 1:

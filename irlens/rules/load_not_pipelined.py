@@ -68,6 +68,7 @@ from irlens.analyze.ttgir_refusals import (
     CONDITIONAL,
     FARTHER,
     INDIRECT,
+    LEFT_TO_USERS,
     NARROW,
     NO_CP_ASYNC,
     NO_OPERAND,
@@ -76,6 +77,7 @@ from irlens.analyze.ttgir_refusals import (
     PRINTS,
     SEVERAL_LAYOUTS,
     SMALL,
+    SWITCHED_OFF,
     TRANSPOSED,
     UNKNOWN,
     too_narrow,
@@ -122,6 +124,8 @@ _HINTS = {
     TRANSPOSED: "store the matrix with K contiguous",
     PRINTS: "remove tl.device_print and tl.device_assert from the loop",
     BARRIER: "remove the barrier: Triton places those that shared memory needs",
+    SWITCHED_OFF: "remove warp_specialize=True from the loop",
+    LEFT_TO_USERS: "load it before the loop, or by a tensor descriptor as an operand of the dot",
     FARTHER: (
         "load or compute the older value anew in the iteration that uses it, or let an iteration do"
         " the work of two"

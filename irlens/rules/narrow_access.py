@@ -56,10 +56,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from irlens.analyze.address_slice import Role, argument_roles
-from irlens.analyze.addresses import Access, divisors
+from irlens.analyze.addresses import Access, divisors, loaded_scalars
 from irlens.analyze.facts import Facts
 from irlens.analyze.global_accesses import uncounted
+from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.narrow_accesses import ALIGNMENT, NarrowAccess, narrow_accesses
+from irlens.isa.mlir import Operation
 from irlens.model.report import Blame, Severity
 from irlens.rules import Match
 
@@ -73,6 +75,11 @@ NEEDS = ("ttir", "assembly")
 
 #: Surplus of sectors that is worth mentioning, as part of those that are needed.
 _WORTHWHILE = 0.1
+#: What to do about pointers, strides and bounds that the kernel loads.
+_TOLD = (
+    "where it always is one, say so with tl.multiple_of(..., 16); a ragged end can be handled"
+    " separately"
+)
 #: Most threads of a CTA.
 _MOST_THREADS = 1024
 
@@ -138,6 +145,8 @@ def _sectors(facts: Facts, candidate: NarrowAccess) -> str:
 
 def _hint(facts: Facts, candidate: NarrowAccess, cause: "SectorCause | None") -> str:
     """Return what to do; arguments that are multiples of 16 need no padding."""
+    if _loaded(facts).keys() & {*candidate.address, *candidate.mask}:
+        return _TOLD
     if all(_is_multiple(facts, name) for name in (*candidate.address, *candidate.mask)):
         return "remove do_not_specialize: in this launch Triton would detect the multiple of 16"
     if all(_is_multiple(facts, name) for name in candidate.address):
@@ -214,7 +223,7 @@ def _reason(facts: Facts, cause: "SectorCause") -> tuple[str, str, str]:
     if cause.starts - {0}:
         if len(cause.starts) > 1:
             where = f"at different offsets within {held} B"
-            return "starts", f"they start {where}", "pad the rows to a multiple of 16 elements"
+            return "starts", f"they start {where}", _for_starts(facts, cause)
         (start,) = cause.starts
         elements = start // size if 2 * start <= held else -((held - start) // size)
         off = f"{abs(elements)} element{'s' if abs(elements) != 1 else ''}"
@@ -243,6 +252,15 @@ def _reason(facts: Facts, cause: "SectorCause") -> tuple[str, str, str]:
     )
 
 
+def _for_starts(facts: Facts, cause: "SectorCause") -> str:
+    """Return what starts all rows at a boundary: a stride, or else what is added to the index."""
+    vector, roles = cause.vector, _roles(facts, cause.access.line)
+    values = {name: facts.config.args.get(name) for name, each in roles.items() if "stride" in each}
+    if all(isinstance(value, int) and value % vector == 0 for value in values.values()) and values:
+        return f"let the index begin at a multiple of {vector} elements in each program"
+    return "pad the rows to a multiple of 16 elements"
+
+
 def _known(facts: Facts, line: int) -> Access | None:
     """Return what the compiler knows of an access."""
     if facts.ttir is None or facts.addresses is None:
@@ -268,4 +286,13 @@ def _is_multiple(facts: Facts, name: str) -> bool:
 
 def _with_value(facts: Facts, name: str) -> str:
     value = facts.config.args.get(name)
+    if name in _loaded(facts):
+        at = user_line(_loaded(facts)[name])
+        return f"what {at} loads" if at is not None else "what the kernel loads"
     return f"{name}={value}" if isinstance(value, int) else name
+
+
+def _loaded(facts: Facts) -> dict[str, Operation]:
+    """Return the scalars that the kernel loads, by their names without "%"."""
+    found = loaded_scalars(facts.ttir) if facts.ttir is not None else {}
+    return {name.removeprefix("%"): each for name, each in found.items()}

@@ -3,9 +3,9 @@
 ## What it means
 
 The `num_stages` of a launch, or of `triton.Config`, applies to loops whose loads feed a `tl.dot`.
-Any other loop is pipelined only if it requests stages itself, and a `while` loop never. Otherwise
-each iteration loads and waits, and only other warps hide the latency of memory. With many warps per
-SM that may be enough.
+Any other loop is pipelined only if it requests stages itself, and a `while` loop never. A dot in a
+condition does not count. Otherwise each iteration loads and waits, and only other warps hide the
+latency of memory. With many warps per SM that may be enough.
 Loops that do not exist in the machine code are left out: they were unrolled, or run once.
 
 ## Example
@@ -20,6 +20,9 @@ for start in range(0, n, BLOCK):           # num_stages=3 has no effect here
 Write `for start in tl.range(0, n, BLOCK, num_stages=3)`, and compare: the copies go through shared
 memory, which costs occupancy.
 
+A loop that skips a dot in some iterations: multiply in all of them, by masked operands, or give the
+iterations that multiply a loop of their own.
+
 ## Targets
 
 NVIDIA and AMD: Triton follows the same rule for both.
@@ -28,7 +31,7 @@ NVIDIA and AMD: Triton follows the same rule for both.
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
-from irlens.analyze.ttgir_refusals import NO_DOT, NOT_FOR
+from irlens.analyze.ttgir_refusals import DOT_IN_BRANCH, NO_DOT, NOT_FOR
 from irlens.model.report import Blame, Severity
 from irlens.rules import Match
 
@@ -36,6 +39,14 @@ CODE = "IRL204"
 NAME = "stages-not-asked"
 SEVERITY: Severity = "note"
 NEEDS = ("ttgir", "loads")
+
+#: Why loads are not pipelined that have no stages.
+_WITHOUT = (NO_DOT, DOT_IN_BRANCH, NOT_FOR)
+_HINT = "write the loop as tl.range(..., num_stages=N) to have its loads copied ahead"
+_BESIDE_BRANCH = (
+    "multiply in every iteration, by masked operands, or load before the condition and write the"
+    " loop as tl.range(..., num_stages=N)"
+)
 
 
 def find(facts: Facts) -> Iterator[Match]:
@@ -46,21 +57,19 @@ def find(facts: Facts) -> Iterator[Match]:
     reported = set()
     for load in facts.loads:
         # A single value per iteration is hardly worth a copy.
-        if load.reason not in (NO_DOT, NOT_FOR) or not load.shape or load.loop_source in reported:
+        if load.reason not in _WITHOUT or not load.shape or load.loop_source in reported:
             continue
         if load.source in facts.read_once:
             continue
         reported.add(load.loop_source)
         place = load.loop_source or f"ttgir:{load.loop_line}"
         reason = f"no dot uses its loads, and num_stages={stages} is only for loops with one"
+        reason = reason if load.reason == NO_DOT else load.reason
         yield Match(
-            message=(
-                f"the loop at {place} reads memory and is not pipelined:"
-                f" {NOT_FOR if load.reason == NOT_FOR else reason}"
-            ),
-            hint="write the loop as tl.range(..., num_stages=N) to have its loads copied ahead",
+            message=f"the loop at {place} reads memory and is not pipelined: {reason}",
+            hint=_BESIDE_BRANCH if load.reason == DOT_IN_BRANCH else _HINT,
             stage=facts.ttgir.stage,
             line=load.loop_line,
             source=load.loop_source,
-            blame=Blame(reason=NOT_FOR) if load.reason == NOT_FOR else None,
+            blame=None if load.reason == NO_DOT else Blame(reason=reason),
         )

@@ -80,6 +80,7 @@ _INTERLEAVED = {
 _ROWS = "let a dimension of the tile follow the contiguous rows, in place of // and %"
 _SORT = "sort the indices, or let each of them name a longer row"
 _APART = "let neighbouring threads access the dimension that is contiguous in memory"
+_ASCENDING = "load ascending addresses, and turn the tile round (tl.flip), or count the other way"
 _BESIDE = "an access of a narrower type beside this one, such as a mask, gives each thread more"
 _SHORT = "make the tile wider along the dimension that is contiguous in memory"
 
@@ -329,6 +330,8 @@ def _distance(tile: WarpTile, steps: list[int], direction: str) -> _Complaint:
                 _SHORT,
             )
     apart = abs(steps[0]) // size
+    if steps[0] == -size:
+        return _Complaint("apart", "neighbours in the tile lie in descending order", _ASCENDING)
     hint = _INTERLEAVED.get(direction, _APART).format(apart) if apart in _CLOSE else _APART
     return _Complaint("apart", f"neighbours in the tile are {apart:,} elements apart", hint)
 

@@ -1,5 +1,6 @@
 """Why a finding is there: what decides it, and a recompilation without its cause as the proof."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -56,12 +57,16 @@ _EXPOSED = ("exposed", "refused")
 #: Findings of one line, or of none, for several resources or causes, each for itself.
 _REPEATED = "IRL309"
 _OF_KINDS = ("IRL101", _REPEATED)
+#: Findings about one access, of which a line may have several.
+_OF_ACCESSES = frozenset({"IRL203", "IRL301", "IRL302", "IRL304", "IRL307", "IRL309"})
 #: Findings about loops and their loads; what the passes that divide loops into stages are named by.
 _OF_LOOPS, _STAGES = PIPELINE_FINDINGS | LOOP_FINDINGS, ("Latenc", "ScheduleLoops", "Pipeline")
 #: The finding of a loop without requested stages.
 _WITHOUT_STAGES = "IRL204"
 #: The finding of a launch that the GPU refuses.
 _REFUSED = "IRL101"
+#: The finding of products that ptxas serialized.
+_SERIALIZED = "IRL404"
 #: Registers that limit the occupancy, and what fewer of them may lead to.
 _OCCUPANCY, _SPILL = "IRL102", "IRL105"
 
@@ -238,6 +243,7 @@ class _Laboratory:
             registers=report.resources.registers,
             triton=_version(self._capture.triton_version),
             target=report.target.arch if report.target is not None else "",
+            said=next(filter(None, map(_serialized_due_to, self._remarks)), ""),
         )
         changes = changes_for(symptom)
         said = self._said(finding)
@@ -246,6 +252,8 @@ class _Laboratory:
         experiments: list[Experiment] = []
         reason = symptom.blame.reason
         name, number, cause = "", None, "" if reason == ttgir_refusals.UNKNOWN else reason
+        if finding.code == _SERIALIZED and not symptom.blame.kind:
+            cause = symptom.said or cause
         needs_registers = finding.code in NEEDS_REGISTERS
         for change in changes:
             experiment = self._try(finding, change, passes=not experiments)
@@ -477,6 +485,12 @@ class _Laboratory:
         return [line for line in lines if name_of(line) in names] or lines
 
 
+def _serialized_due_to(line: str) -> str:
+    """Return ptxas's reason why it serialized products, in its words; empty in other lines."""
+    found = re.search(r"instructions are serialized due to (.*?)(?: in the function |$)", line)
+    return found[1].strip() if found is not None else ""
+
+
 def _version(written: str | None) -> tuple[int, ...]:
     """Return the first two numbers of a version, as far as they are known."""
     parts = (written or "").split(".")[:2]
@@ -484,8 +498,13 @@ def _version(written: str | None) -> tuple[int, ...]:
 
 
 def _is_there(one: Finding, other: Finding) -> bool:
-    """Whether two findings have a code and a line in common."""
-    places = [(f.source.file, f.source.line) if f.source else None for f in (one, other)]
+    """Whether two findings have a code and a line in common, and of accesses a column, too."""
+    places = [
+        (f.source.file, f.source.line, f.code in _OF_ACCESSES and f.source.column)
+        if f.source
+        else None
+        for f in (one, other)
+    ]
     return one.code == other.code and places[0] == places[1]
 
 

@@ -201,6 +201,11 @@ def refusals(
         (f"%w = tt.load %p : !tt.ptr<f32>\n{DOT}", "", ttgir_refusals.NO_OPERAND),
         (f"scf.if %k {{\n%x = tt.load %p : {POINTERS}\n}}", "", ttgir_refusals.CONDITIONAL),
         (f"%x = tt.load %p : {POINTERS}\n{DOT}", "", ttgir_refusals.UNKNOWN),
+        (
+            f"%x = tt.load %p : {POINTERS}\nscf.if %k {{\n{DOT}\n}}",
+            "",
+            ttgir_refusals.DOT_IN_BRANCH,
+        ),
         (f"%w = tt.load %p : {POINTERS}\n{DOT}", "", ttgir_refusals.NO_OPERAND),
         (f"%z = tt.load %p : {POINTERS}\n{DOT}", "", ttgir_refusals.NO_OPERAND),
         (

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from math import prod
 
 from irlens.analyze.address_slice import argument_roles, computed_from
-from irlens.analyze.addresses import Access, Addresses, divisors
+from irlens.analyze.addresses import Access, Addresses, divisors, loaded_scalars
 from irlens.analyze.counterfactuals.change import (
     SPECIALIZING,
     Change,
@@ -15,13 +15,14 @@ from irlens.analyze.counterfactuals.change import (
     known_multiples,
     larger_tile,
     lines_at,
+    lines_of,
     more_warps,
     place_of,
     stages_of,
 )
 from irlens.analyze.counterfactuals.products import summed_dimension
 from irlens.analyze.mlir_loops import user_line
-from irlens.isa.mlir import Module, Operation, access_edits, edits
+from irlens.isa.mlir import Module, Operation, access_edits, edits, parse
 from irlens.isa.mlir.operations import SPECIALIZED, Deed
 from irlens.isa.mlir.types import Pointer, Tensor
 from irlens.model.config import ConstexprValue
@@ -44,7 +45,17 @@ def of_narrow(symptom: Symptom) -> Iterator[Change]:
     blame, module = symptom.blame, symptom.module
     if blame.kind == "alignment":
         named = [each for each in edits.not_divisible(module) if each in blame.arguments]
-        if named:
+        loaded = [
+            each
+            for name, each in loaded_scalars(module).items()
+            if name.removeprefix("%") in blame.arguments
+        ]
+        if loaded:
+            other = parse(edits.with_divisible(module, named), stage=module.stage)
+            words = " and ".join([*named, f"what is loaded at {lines_of(loaded)}"])
+            text = edits.with_divisible_results(other, loaded)
+            yield Change(f"{words} known to be multiples of 16", ttir=text)
+        elif named:
             yield Change(known_multiples(named), ttir=edits.with_divisible(module, named))
         return
     if blame.kind == "transposed":
@@ -188,12 +199,31 @@ def _side_by_side(symptom: Symptom, access: Operation) -> Iterator[Change]:
             address = computed_from(module, access, 1)
             text = edits.with_argument_as(module, address, name, 1)
             yield Change(f"1 in place of {name} in its address", ttir=text)
+    yield from _ascending(module, access)
     for operation, number, value in _constant_operands(module, access, "multiply"):
         if value > 1 and (apart is None or _divides(value, apart)):
             text = edits.with_operand(module, operation, number, 1)
             yield Change(
                 f"a step of 1 element in place of {value:,}{place_of(operation)}", ttir=text
             )
+
+
+def _ascending(module: Module, access: Operation) -> Iterator[Change]:
+    """Yield ascending addresses for descending ones, from 0 where they begin at a constant."""
+    found = Addresses(module).accesses(divisors(module))
+    axes = [axis for each in found if each.line == access.span.line for axis in each.pointer.axes]
+    if all(axis.step is None or axis.step >= 0 for axis in axes):
+        return
+    constant = {
+        each.index for each, n, _ in _constant_operands(module, access, "subtract") if not n
+    }
+    for each in computed_from(module, access, 1):
+        if each.does == "subtract":
+            text = edits.with_word(module, [each], "subi", "addi")
+            if each.index in constant:
+                text = edits.with_operand(parse(text, stage=module.stage), each, 0, 0)
+            words = f"ascending addresses in place of descending ones{place_of(each)}"
+            yield Change(words, ttir=text)
 
 
 def _apart(symptom: Symptom, access: Operation) -> int | None:

@@ -68,12 +68,19 @@ def stages_of(
     return Change(f"num_stages={stages} on the loop{where}", ttir=text, is_cause=is_cause)
 
 
+def always_taken(module: Module, branch: Operation) -> Change:
+    """Return the change that does what a condition guards in every case."""
+    text = edits.with_one_way(module, branch)
+    return Change(f"the condition{place_of(branch)} always taken", ttir=text)
+
+
 class Symptom(msgspec.Struct, frozen=True):
     """A finding, and the compilation that its experiments change.
 
     Attributes:
         triton: The version of the compiler, (3, 9); empty if unknown.
         target: The architecture, "sm_90"; empty if unknown.
+        said: Why the assembler serialized products, in its words; empty if it did not say.
     """
 
     finding: Finding
@@ -85,6 +92,7 @@ class Symptom(msgspec.Struct, frozen=True):
     registers: int | None = None
     triton: tuple[int, ...] = ()
     target: str = ""
+    said: str = ""
 
     @property
     def blame(self) -> Blame:

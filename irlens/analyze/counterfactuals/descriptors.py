@@ -8,8 +8,8 @@ from irlens.analyze.address_slice import computed_from
 from irlens.analyze.counterfactuals.change import (
     Change,
     Symptom,
+    always_taken,
     enough_warps,
-    place_of,
     setting,
 )
 from irlens.analyze.counterfactuals.products import summed_dimension
@@ -50,8 +50,7 @@ def of_one_kind_of_warp(symptom: Symptom) -> Iterator[Change]:
     elif kind == "condition" and loop is not None:
         for each in symptom.module.own(loop):
             if each.does == "if":
-                text = edits.with_one_way(symptom.module, each)
-                yield Change(f"the condition{place_of(each)} always taken", ttir=text)
+                yield always_taken(symptom.module, each)
     elif kind == "warps":
         yield from enough_warps(symptom)
     elif kind == "stages":

@@ -12,6 +12,7 @@ from irlens.analyze.counterfactuals.accesses import along_k, producers
 from irlens.analyze.counterfactuals.change import (
     Change,
     Symptom,
+    always_taken,
     fewer_warps,
     known_multiples,
     larger_tile,
@@ -177,9 +178,8 @@ def _one_way(symptom: Symptom, loop: Operation | None) -> Iterator[Change]:
     for branch in module.own(loop) if loop is not None else ():
         at = user_line(branch)
         if branch.does == "if" and branch.results and at is not None:
-            yield Change(
-                f"the condition at line {at.line} always taken",
-                ttir=edits.with_one_way(module, branch),
+            yield replace(
+                always_taken(module, branch),
                 cause=f"the condition at {at} computes what the next iteration loads from",
             )
 
@@ -285,6 +285,9 @@ def stages_of_its_own(symptom: Symptom) -> Iterator[Change]:
     if loop.does == "while":
         text = edits.as_for(symptom.module, loop, _STAGES)
         yield Change(f"a for loop in its place, of num_stages={_STAGES}", ttir=text, at=at)
+    if symptom.blame.reason == refusals.DOT_IN_BRANCH:
+        branches = (each for each in symptom.module.own(loop) if each.does == "if")
+        yield from (replace(always_taken(symptom.module, each), at=at) for each in branches)
     for each in _with_stages(symptom, loop) if loop.does == "for" else ():
         yield replace(each, at=at)
 

@@ -103,5 +103,6 @@ def of_serialized(symptom: Symptom) -> Iterator[Change]:
         for name, value in symptom.config.args.items():
             if isinstance(value, int):
                 text = edits.with_constant(module, name, value)
-                yield Change(f"{name}={value} as a constexpr", ttir=text)
+                cause = f"ptxas does not know {name}, an argument at run time: {symptom.said}"
+                yield Change(f"{name}={value} as a constexpr", ttir=text, cause=cause)
         yield from (replace(each, is_cause=False) for each in more_warps(symptom))

@@ -160,6 +160,9 @@ def deciding(
 def first_changing(states: States, others: States, marks: Sequence[str]) -> tuple[str, int | None]:
     """Return the first pass of some kind that changes one compilation, and not another.
 
+    One that changes operations of the first alone counts, too: Hopper's pass notes on sm_80 that a
+    loop is not to be pipelined.
+
     Args:
         marks: Parts of the names of passes of this kind.
 
@@ -175,7 +178,9 @@ def first_changing(states: States, others: States, marks: Sequence[str]) -> tupl
         if each.name not in ran:
             return each.name, None
         theirs = ran.index(each.name) + 1
-        if others.after(theirs) == others.before(theirs):
+        has_same = others.counts_after(theirs) == others.counts[theirs - 1]
+        adds = states.counts_after(number) != states.counts[number - 1]
+        if others.after(theirs) == others.before(theirs) or (adds and has_same):
             return each.name, theirs
     return "", None
 

@@ -1,0 +1,106 @@
+"""Causes that are easily taken for others: each kernel can be launched without its own."""
+
+import triton
+import triton.language as tl
+
+IRLENS_KERNELS = {
+    "skipping": {
+        "sizes": {"M": 1024, "N": 1024, "K": 2048},
+        "args": {"a": "fp16[M, K]", "b": "fp16[K, N]", "c": "fp32[M, N]", "N": "N", "K": "K"},
+        "constexprs": {"BM": 64, "BN": 64, "BK": 64, "SKIP": True},
+        "options": {"num_warps": 4, "num_stages": 3},
+        "grid": ["M // BM", "N // BN"],
+    },
+    "normalized": {
+        "sizes": {"M": 1024, "N": 1024, "K": 2048},
+        "args": {"a": "fp16[M, K]", "b": "fp16[K, N]", "c": "fp32[M, N]", "N": "N", "K": "K"},
+        "constexprs": {"BM": 64, "BN": 64, "BK": 64, "LENGTH": None},
+        "options": {"num_warps": 4, "num_stages": 3},
+        "grid": ["M // BM", "N // BN"],
+    },
+    "backwards": {
+        "args": {"x": "fp32[8192, 1024]", "out": "fp32[8192, 1024]", "n": 1024},
+        "constexprs": {"BLOCK": 1024, "TURN": True},
+        "options": {"num_warps": 4},
+        "grid": [8192],
+    },
+    "ragged": {
+        "args": {
+            "x": "fp32[8192, 1024]", "out": "fp32[8192, 1024]", "n": 1024, "lengths": "i32[8192]",
+        },
+        "constexprs": {"BLOCK": 1024, "TOLD": False},
+        "options": {"num_warps": 4},
+        "grid": [8192],
+    },
+    "two_strides": {
+        "args": {
+            "x": "fp32[8192, 1000]", "y": "fp32[8192, 1001]", "out": "fp32[8192, 512]",
+            "n": 1000, "m": 1001,
+        },
+        "constexprs": {"BLOCK": 512},
+        "options": {"num_warps": 4},
+        "grid": [8192],
+    },
+}  # fmt: skip
+
+
+@triton.jit
+def skipping(
+    a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SKIP: tl.constexpr
+):
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    total = tl.zeros((BM, BN), tl.float32)
+    for i in range(0, K, BK):
+        x = tl.load(a + m[:, None] * K + (i + k)[None, :])
+        y = tl.load(b + (i + k)[:, None] * N + n[None, :])
+        if SKIP:
+            if i % 256 != 0:
+                total = tl.dot(x, y, total)
+        else:
+            total = tl.dot(x, y, total)
+    tl.store(c + m[:, None] * N + n[None, :], total)
+
+
+@triton.jit
+def normalized(
+    a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, LENGTH: tl.constexpr
+):
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    total = tl.zeros((BM, BN), tl.float32)
+    for i in range(0, K if LENGTH is None else LENGTH, BK):
+        x = tl.load(a + m[:, None] * K + (i + k)[None, :]).to(tl.float32)
+        y = tl.load(b + (i + k)[:, None] * N + n[None, :])
+        x /= tl.sum(x, 1)[:, None]
+        total = tl.dot(x.to(tl.float16), y, total)
+    tl.store(c + m[:, None] * N + n[None, :], total)
+
+
+@triton.jit
+def backwards(x, out, n, BLOCK: tl.constexpr, TURN: tl.constexpr):
+    columns = tl.arange(0, BLOCK)
+    row = tl.program_id(0) * n
+    value = tl.load(x + row + (BLOCK - 1 - columns if TURN else columns))
+    tl.store(out + row + columns, value)
+
+
+@triton.jit
+def ragged(x, out, n, lengths, BLOCK: tl.constexpr, TOLD: tl.constexpr):
+    columns = tl.arange(0, BLOCK)
+    row = tl.program_id(0)
+    length = tl.load(lengths + row)
+    if TOLD:
+        length = tl.multiple_of(length, 16)
+    value = tl.load(x + row * n + columns, mask=columns < length, other=0.0)
+    tl.store(out + row * n + columns, value)
+
+
+@triton.jit
+def two_strides(x, y, out, n, m, BLOCK: tl.constexpr):
+    columns = tl.arange(0, BLOCK)
+    row = tl.program_id(0)
+    total = tl.load(x + row * n + columns) + tl.load(y + row * m + columns)
+    tl.store(out + row * BLOCK + columns, total)
