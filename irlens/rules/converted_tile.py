@@ -34,7 +34,8 @@ for n in range(0, N, BN):
   `acc += tl.dot(p, tl.trans(w))`, and store the transposed result. The tile needs 64 columns, which
   are then its rows.
 
-`irlens inspect --memory` shows what each conversion of the kernel costs.
+`irlens inspect --memory` shows what each conversion of the kernel costs. Asked for by name,
+`irlens explain KERNEL IRL314` also answers for those of loops that no other form avoids.
 
 Before a store or an atomic, where a product's result goes to the threads that access neighbours in
 memory, no finding stands: products have layouts of their own, and nothing changes the others'. A
@@ -57,10 +58,11 @@ from collections.abc import Iterator
 from irlens.analyze.address_slice import computed_beside
 from irlens.analyze.facts import Facts
 from irlens.analyze.layout_conversions import find_conversions
-from irlens.analyze.mlir_loops import find_loops, user_line
-from irlens.analyze.ttgir_refusals import NO_DOT, NO_OPERAND, ONE_STAGE
-from irlens.isa.mlir import Module
+from irlens.analyze.mlir_loops import find_loops, place_of, user_line
+from irlens.analyze.ttgir_refusals import DOT_IN_BRANCH, NO_DOT, NO_OPERAND, ONE_STAGE
+from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.products import WGMMA
+from irlens.isa.mlir.values import Value
 from irlens.model.report import Blame, Severity
 from irlens.rules import Match
 
@@ -70,7 +72,7 @@ SEVERITY: Severity = "note"
 NEEDS = ("ttgir",)
 
 #: Why loads are not pipelined that would be, if their loop had stages of its own.
-_FOR_LACK_OF_STAGES = frozenset({NO_DOT, NO_OPERAND, ONE_STAGE})
+_FOR_LACK_OF_STAGES = frozenset({NO_DOT, DOT_IN_BRANCH, NO_OPERAND, ONE_STAGE})
 #: Rows of the left operand of wgmma.
 _ROWS = 64
 
@@ -81,6 +83,41 @@ def find(facts: Facts) -> Iterator[Match]:
     if module is not None and arch is not None and arch.vendor == "nvidia":
         yield from _loaded(facts, module)
         yield from _right_operands(facts, module)
+
+
+def on_request(facts: Facts) -> Iterator[Match]:
+    """Yield also every other conversion of a loop that goes through shared memory."""
+    module, found = facts.ttgir, {each.line for each in find(facts)}
+    reported = set[tuple[str, str]]()
+    for operation, conversion in find_conversions(module) if module is not None else ():
+        source, user = user_line(operation), _user(module, operation) if module else None
+        if conversion.through != "shared memory" or not conversion.depth or user is None:
+            continue
+        if conversion.line in found or (str(source), conversion.type) in reported:
+            continue
+        reported.add((str(source), conversion.type))
+        reason = (
+            f"{user.name} at {place_of(user)} takes it in the layout {conversion.after_kind}, and"
+            f" it is made in {conversion.before_kind}"
+        )
+        yield Match(
+            message=(
+                f"the tensor {conversion.type} at {place_of(operation)} is converted to another"
+                f" layout in every iteration, through {facts.words.shared_memory}: {reason}"
+            ),
+            hint="irlens inspect --memory shows what it costs: convert less, or after the loop",
+            stage="ttgir",
+            line=operation.span.line,
+            source=source,
+            blame=Blame(reason=reason, kind="conversion"),
+        )
+
+
+def _user(module: Module, operation: Operation) -> Operation | None:
+    """Return the first operation that reads a result."""
+    made = Value(operation.index, 0)
+    readers = (n for n, operands in enumerate(module.values.operands) if made in operands)
+    return next((module.operations[n] for n in readers), None)
 
 
 def _loaded(facts: Facts, module: Module) -> Iterator[Match]:

@@ -6,7 +6,8 @@ Each iteration issues the load and waits for it, hundreds of cycles for memory, 
 other loads may be copied stages ahead. The finding gives the compiler's reason as far as the IR
 shows it.
 
-Loops that do not exist in the machine code are left out: they were unrolled, or run once.
+Loops that do not exist in the machine code are left out: they were unrolled, or run once. Asked for
+by name, `irlens explain KERNEL IRL203` also answers for loops of one stage.
 
 Small loads that hit in a cache hardly hurt. A large load in a streaming loop does.
 
@@ -73,6 +74,7 @@ from irlens.analyze.ttgir_refusals import (
     NO_CP_ASYNC,
     NO_OPERAND,
     NOT_FOR,
+    ONE_STAGE,
     OUTER,
     PRINTS,
     SEVERAL_LAYOUTS,
@@ -80,12 +82,14 @@ from irlens.analyze.ttgir_refusals import (
     SWITCHED_OFF,
     TRANSPOSED,
     UNKNOWN,
+    WITHOUT_STAGES,
     too_narrow,
 )
 from irlens.isa.mlir import Module, edits
 from irlens.isa.mlir.operations import DIVISIBILITY, LOADS
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Blame, Severity
+from irlens.model.text import plural
 from irlens.rules import Match
 
 CODE = "IRL203"
@@ -111,6 +115,7 @@ _HINTS = {
         "load it before the loop where all iterations share it; otherwise it costs one latency in"
         " each of the outer loop's iterations, little beside a long inner loop"
     ),
+    ONE_STAGE: "write the loop as tl.range(..., num_stages=N), with N of 2 or more",
     NO_CP_ASYNC: "let more warps per SM hide the latency: smaller tiles, fewer registers",
     NARROW: _NEIGHBOURS,
     SMALL: _NEIGHBOURS,
@@ -141,6 +146,15 @@ _ANY_HINT = "take it out of the loop, or make it wide, unconditional and direct"
 
 def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each load that stays in a loop with several stages requested."""
+    yield from _matches(facts, asked=True)
+
+
+def on_request(facts: Facts) -> Iterator[Match]:
+    """Yield also the loads of loops for which one stage was requested, or none."""
+    yield from _matches(facts, asked=False)
+
+
+def _matches(facts: Facts, *, asked: bool) -> Iterator[Match]:
     if facts.ttir is None or facts.ttgir is None or facts.ttir.stage != "ttir":
         return
     requested = requested_stages(facts.ttir, facts.config.num_stages)
@@ -152,19 +166,21 @@ def find(facts: Facts) -> Iterator[Match]:
     reported = set()
     for load in facts.loads:
         stages = stages_of.get(load.loop_line)
-        if load.state != "in place" or stages is None or stages < 2:
+        if load.state != "in place" or asked != (stages is not None and stages >= 2):
             continue
         if load.source is None or load.source in facts.read_once:
             continue
         reason = _reason(load, facts)
+        if not asked and reason in WITHOUT_STAGES:
+            continue  # IRL204
         if (str(load.source), reason) in reported:
             continue
         reported.add((str(load.source), reason))
         missing = _missing(load, facts) if reason in (NARROW, SMALL) else 0
         yield Match(
             message=(
-                f"the load at {load.source} is not pipelined, in a loop of {stages} stages:"
-                f" {reason}"
+                f"the load at {load.source} is not pipelined,"
+                f" {_loop_of(stages or 1, facts)}: {reason}"
             ),
             hint=_spread(load, facts) if missing else _hint(reason, load, facts),
             stage=facts.ttgir.stage,
@@ -176,6 +192,14 @@ def find(facts: Facts) -> Iterator[Match]:
                 suffices=missing or None,
             ),
         )
+
+
+def _loop_of(stages: int, facts: Facts) -> str:
+    """Return what loop a load is in; one stage may be the loop's own request."""
+    launch = facts.config.num_stages or 1
+    if stages > 1 or launch == 1:
+        return f"in a loop of {plural(stages, 'stage')}"
+    return f"in a loop of one stage, whatever the launch asks for (num_stages={launch})"
 
 
 def _missing(load: LoopLoad, facts: Facts) -> int:

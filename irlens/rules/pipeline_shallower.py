@@ -38,6 +38,9 @@ Compare the wait with the number of groups that are committed before the loop. F
 Triton pipelined, look at its loads: IRL203 names those that are not pipelined. If the achieved
 depth is enough, request that one: it may need less shared memory.
 
+Stages that a loop requests itself, `tl.range(..., num_stages=2)`, replace those of the launch.
+Asked for by name, `irlens explain KERNEL IRL201` also answers for loops that request fewer so.
+
 A load at the end of the body whose result the next iteration uses is pipelined by hand, by one
 iteration, and the compiler leaves it so. Move it to the iteration that uses it.
 
@@ -66,6 +69,7 @@ from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import carried_loads, user_line
 from irlens.analyze.ttgir_buffers import buffers_behind_stores
 from irlens.isa.mlir.copies import BY_THREADS
+from irlens.isa.mlir.operations import NUM_STAGES
 from irlens.model.report import Blame, Pipeline, PipelineLoad, Severity
 from irlens.model.terms import describe_loads
 from irlens.model.text import plural
@@ -75,6 +79,9 @@ CODE = "IRL201"
 NAME = "pipeline-shallower"
 SEVERITY: Severity = "warning"
 NEEDS = ("pipelines",)
+
+#: The kind of loops that request fewer stages than the launch.
+_OWN = "own"
 
 
 def unseen(facts: Facts) -> str:
@@ -129,6 +136,26 @@ def find(facts: Facts) -> Iterator[Match]:
             line=pipeline.line,
             source=pipeline.source,
             blame=Blame(reason=carried or message, kind=kind, suffices=suffices),
+        )
+
+
+def on_request(facts: Facts) -> Iterator[Match]:
+    """Yield the loops that request fewer stages themselves than the launch does."""
+    launch, reported = facts.config.num_stages or 1, set[str]()
+    sources = {each.loop_source for each in facts.loads}
+    for loop in facts.ttir.doing("for") if facts.ttir is not None else ():
+        own, place = loop.integer(NUM_STAGES), user_line(loop)
+        if own is None or not 0 < own < launch or place not in sources or str(place) in reported:
+            continue
+        reported.add(str(place))
+        reason = f"it requests {own} itself, and num_stages={launch} is for loops without their own"
+        yield Match(
+            message=f"the loop at {place} has {plural(own, 'stage')}: {reason}",
+            hint=f"write tl.range(..., num_stages={launch}), or without num_stages",
+            stage="ttir",
+            line=loop.span.line,
+            source=place,
+            blame=Blame(reason=reason, kind=_OWN, suffices=launch),
         )
 
 

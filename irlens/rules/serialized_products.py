@@ -31,6 +31,11 @@ ptxas's reasons, in its words:
   `tl.constexpr`, or try another version of Triton: the affected versions differ from kernel to
   kernel.
 
+Asked for by name, `irlens explain KERNEL IRL404` also answers for products that Triton awaits in
+the iteration that issues them: their result is used in the loop, they add up in fp16, or threads
+store an operand to shared memory first. Such waits are often inherent, as before the softmax of
+attention.
+
 `ptxas -v --gpu-name sm_90a kernel.ptx -o /dev/null` prints the reason. Triton's wheel has ptxas in
 `backends/nvidia/bin`, next to `ptxas-blackwell`, which reads newer PTX.
 
@@ -41,7 +46,9 @@ NVIDIA's Hopper (`wgmma`). No other GPU has asynchronous products with accumulat
 
 from collections.abc import Iterable, Iterator
 
+from irlens.analyze.awaited_products import awaited_products
 from irlens.analyze.facts import Facts
+from irlens.analyze.mlir_loops import user_line
 from irlens.isa.ptx import Function, Instruction
 from irlens.isa.ptx.registers import access
 from irlens.model.report import Blame, Severity
@@ -52,6 +59,13 @@ CODE = "IRL404"
 NAME = "serialized-products"
 SEVERITY: Severity = "warning"
 NEEDS = ("serialized",)
+
+_AWAITED = {
+    "stored": "give the loop stages, and load the operand in the type in which it is multiplied",
+    "type": "add up in fp32, and convert the sum after the loop",
+    "used": "add up in the product alone, and scale or use the sum after the loop",
+    "": "irlens passes shows what the pipeliner leaves",
+}
 
 
 def find(facts: Facts) -> Iterator[Match]:
@@ -73,6 +87,28 @@ def find(facts: Facts) -> Iterator[Match]:
         source=source,
         blame=Blame(reason=reason, kind=kind),
     )
+
+
+def on_request(facts: Facts) -> Iterator[Match]:
+    """Yield also the products that the compiler awaits in the iteration that issues them."""
+    module, reported = facts.ttgir, set[str]()
+    for awaited in awaited_products(module) if module is not None and not facts.serialized else ():
+        source = user_line(awaited.product)
+        place = str(source or f"ttgir:{awaited.product.span.line}")
+        if place in reported:
+            continue
+        reported.add(place)
+        yield Match(
+            message=(
+                f"the product (wgmma) at {place} is awaited in the iteration that issues it, and"
+                f" does not overlap with the next one's: {awaited.reason}"
+            ),
+            hint=_AWAITED[awaited.kind],
+            stage="ttgir",
+            line=awaited.product.span.line,
+            source=source,
+            blame=Blame(reason=awaited.reason, kind=awaited.kind),
+        )
 
 
 def _remedy(

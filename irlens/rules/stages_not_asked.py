@@ -31,7 +31,7 @@ NVIDIA and AMD: Triton follows the same rule for both.
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
-from irlens.analyze.ttgir_refusals import DOT_IN_BRANCH, NO_DOT, NOT_FOR
+from irlens.analyze.ttgir_refusals import DOT_IN_BRANCH, NO_DOT, WITHOUT_STAGES
 from irlens.model.report import Blame, Severity
 from irlens.rules import Match
 
@@ -40,8 +40,6 @@ NAME = "stages-not-asked"
 SEVERITY: Severity = "note"
 NEEDS = ("ttgir", "loads")
 
-#: Why loads are not pipelined that have no stages.
-_WITHOUT = (NO_DOT, DOT_IN_BRANCH, NOT_FOR)
 _HINT = "write the loop as tl.range(..., num_stages=N) to have its loads copied ahead"
 _BESIDE_BRANCH = (
     "multiply in every iteration, by masked operands, or load before the condition and write the"
@@ -57,7 +55,7 @@ def find(facts: Facts) -> Iterator[Match]:
     reported = set()
     for load in facts.loads:
         # A single value per iteration is hardly worth a copy.
-        if load.reason not in _WITHOUT or not load.shape or load.loop_source in reported:
+        if load.reason not in WITHOUT_STAGES or not load.shape or load.loop_source in reported:
             continue
         if load.source in facts.read_once:
             continue

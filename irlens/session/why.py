@@ -12,7 +12,6 @@ from irlens.analyze import register_holders, ttgir_refusals
 from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.counterfactuals import (
     ACCESSES,
-    DECIDED_BY_ASSEMBLER,
     DOTS,
     LASTING,
     LIMITS,
@@ -23,6 +22,7 @@ from irlens.analyze.counterfactuals import (
     RENAMED,
     Change,
     Symptom,
+    by_assembler,
     changes_for,
     decided_by,
     is_pass,
@@ -31,6 +31,7 @@ from irlens.analyze.counterfactuals import (
 )
 from irlens.artifacts import pass_dumps
 from irlens.diff.passes import States, remarks_of
+from irlens.diff.passes.insertions import insertions
 from irlens.diff.passes.lines import LineFollower, deciding, first_changing, follow, name_of
 from irlens.isa.mlir.types import Tensor
 from irlens.model.capture import Capture
@@ -54,6 +55,8 @@ _OF_ASSEMBLER = ("C75", "registers", "spill", "Potential Performance Loss")
 _NOT_PIPELINED = "Pipelining will be disabled"
 #: Kinds of loops that wait for loads at once.
 _EXPOSED = ("exposed", "refused")
+#: The kind of loops that request fewer stages than the launch.
+_OWN = "own"
 #: Findings of one line, or of none, for several resources or causes, each for itself.
 _REPEATED = "IRL309"
 _OF_KINDS = ("IRL101", _REPEATED)
@@ -247,7 +250,7 @@ class _Laboratory:
         )
         changes = changes_for(symptom)
         said = self._said(finding)
-        if not (changes or finding.blame or finding.code in DECIDED_BY_ASSEMBLER):
+        if not (changes or finding.blame or by_assembler(finding)):
             return None
         experiments: list[Experiment] = []
         reason = symptom.blame.reason
@@ -265,10 +268,14 @@ class _Laboratory:
                 cause = change.cause or holders or cause
                 name, number = self._decided(finding, change)
                 break
-        if finding.code in DECIDED_BY_ASSEMBLER:
+        if by_assembler(finding):
             name = "ptxas" if self._is_nvidia() else "LLVM"
         elif (known := decided_by(finding)) and not is_pass(known):
             name = known
+        elif finding.code == _SERIALIZED:
+            name, number = self._numbered(known)
+        elif finding.blame is not None and finding.blame.kind == "conversion":
+            name, number = self._inserted(finding)
         operations = self._operations(finding, number) if is_pass(name) else []
         return Explanation(
             finding=finding,
@@ -296,7 +303,7 @@ class _Laboratory:
             marks.append(f"{source.file}:{source.line}:")
         if finding.code in PIPELINE_FINDINGS:
             marks.append(_NOT_PIPELINED)
-        of_assembler = _OF_ASSEMBLER if finding.code in DECIDED_BY_ASSEMBLER else ()
+        of_assembler = _OF_ASSEMBLER if by_assembler(finding) else ()
         return [
             line
             for line in self._remarks
@@ -433,7 +440,7 @@ class _Laboratory:
         known = decided_by(finding)
         if known and not is_pass(known):
             return known, None
-        if self._states is None or finding.code in DECIDED_BY_ASSEMBLER:
+        if self._states is None or by_assembler(finding):
             return "", None
         if known:
             return self._numbered(known)
@@ -465,6 +472,15 @@ class _Laboratory:
         if is_free and _is_of_stages(name, change, finding.code):
             return "", None  # other warps load other tiles ahead
         return name, number
+
+    def _inserted(self, finding: Finding) -> tuple[str, int | None]:
+        """Return the pass that inserts the conversions at a finding's line, and its number."""
+        found = insertions(self._states) if self._states is not None else []
+        numbers = [each.number for each in found if each.conversion.source == finding.source]
+        last = max(filter(None, numbers), default=0)
+        if not last or self._states is None:
+            return "", None
+        return self._states.dumps.passes[last - 1].name, last
 
     def _numbered(self, name: str) -> tuple[str, int | None]:
         """Return a pass that ran, and its number; an empty name if it did not."""
@@ -513,13 +529,17 @@ def _is_same(one: Finding, other: Finding) -> bool:
         return _is_there(one, other)
     if one.code in _OF_KINDS or (one.code == "IRL301" and other.blame.kind == "alignment"):
         return one.blame.kind == other.blame.kind
+    if one.code == _SERIALIZED:
+        return one.stage == other.stage  # by ptxas, or by the compiler
     exposed = [each.blame.kind in _EXPOSED for each in (one, other) if each.blame]
-    return one.code != "IRL201" or len(set(exposed)) == 1
+    own = [each.blame.kind == _OWN for each in (one, other) if each.blame]
+    return one.code != "IRL201" or (len(set(exposed)) == 1 and len(set(own)) == 1)
 
 
 def _refused_then(finding: Finding, change: Change, outcome: Outcome) -> str:
     """Return why the load of a loop that has stages now is not pipelined either; else empty."""
-    if finding.code != _WITHOUT_STAGES or change.at is None:
+    its_own = finding.blame is not None and finding.blame.kind == _OWN
+    if (finding.code != _WITHOUT_STAGES and not its_own) or change.at is None:
         return ""
     loads = (each for each in outcome.findings("IRL203") if each.source is not None)
     return next((each.message for each in loads if each.source == change.at), "")

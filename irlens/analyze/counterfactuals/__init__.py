@@ -33,6 +33,7 @@ __all__ = [
     "RENAMED",
     "Change",
     "Symptom",
+    "by_assembler",
     "changes_for",
     "decided_by",
     "is_pass",
@@ -162,6 +163,7 @@ _DEEDS: Mapping[str, tuple[Deed, ...]] = {
     "IRL401": DOTS,
     "IRL402": DOTS,
     "IRL403": ("reduce",),
+    "IRL404": DOTS,
     "IRL405": DOTS,
 }
 #: Findings about what all operations of a loop's line become.
@@ -185,6 +187,8 @@ _DECIDED_BY: Mapping[str, str] = {
 _OF_PASSES = frozenset({"buffered", "chained", "refused"})
 #: AMD's pass that places the loads of loops into stages.
 _OF_AMD = "TritonAMDGPUScheduleLoops"
+#: The pass that awaits products.
+_PIPELINES = "TritonGPUPipeline"
 #: The pass that makes pointers of descriptors on GPUs without TMA.
 _WITHOUT_TMA = "TritonRewriteTensorDescriptorToPointer"
 #: The pass that divides tiles among the CTAs of a cluster, and what newer versions call it.
@@ -233,14 +237,21 @@ def decided_by(finding: Finding) -> str:
         return "the layout of the vector"
     if finding.code == "IRL314" and kind == "operand":
         return "the order of operands"
+    if finding.code == "IRL404" and finding.stage == "ttgir":
+        return _PIPELINES
     if finding.code == "IRL201" and finding.stage == "amdgcn" and kind not in _OF_PASSES:
         return "LLVM"
     return _DECIDED_BY.get(finding.code, "")
 
 
+def by_assembler(finding: Finding) -> bool:
+    """Whether the assembler decides a finding, after all passes."""
+    return finding.code in DECIDED_BY_ASSEMBLER and finding.stage != "ttgir"
+
+
 def may_need_passes(code: str) -> bool:
     """Whether the compiler's passes may say what decides a finding, or what it is about."""
-    if code == "IRL311":  # a pass, on GPUs without TMA
+    if code in ("IRL311", "IRL404"):  # a pass, on GPUs without TMA, or of products that it awaits
         return True
     known = _DECIDED_BY.get(code, "")
     return code not in DECIDED_BY_ASSEMBLER and (not known or is_pass(known))

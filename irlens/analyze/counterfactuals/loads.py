@@ -17,6 +17,7 @@ from irlens.analyze.counterfactuals.change import (
     known_multiples,
     larger_tile,
     lines_of,
+    more_warps,
     place_of,
     setting,
     stages_of,
@@ -34,6 +35,7 @@ from irlens.analyze.mlir_loops import (
 from irlens.isa.mlir import Module, Operation, access_edits, edits, parse
 from irlens.isa.mlir.operations import FLATTENED, SPECIALIZED
 from irlens.isa.mlir.types import Pointer, Scalar, Tensor
+from irlens.model.source import SourceLocation
 
 #: Stages to ask for where a loop has none.
 _STAGES = 3
@@ -280,8 +282,7 @@ def stages_of_its_own(symptom: Symptom) -> Iterator[Change]:
     loop = symptom.operation("for", "while")
     if loop is None:
         return
-    loads = [each for each in symptom.module.body(loop) if each.does in ("load", "load tile")]
-    at = user_line(loads[0]) if loads else None
+    at = _first_load(symptom.module, loop)
     if loop.does == "while":
         text = edits.as_for(symptom.module, loop, _STAGES)
         yield Change(f"a for loop in its place, of num_stages={_STAGES}", ttir=text, at=at)
@@ -292,10 +293,37 @@ def stages_of_its_own(symptom: Symptom) -> Iterator[Change]:
         yield replace(each, at=at)
 
 
+def without_users(symptom: Symptom) -> Iterator[Change]:
+    """Yield the loop without the stores and atomics at the finding's line.
+
+    That they take the tensor in another layout is the cause only if the loop has other results: it
+    is left out where it has none.
+    """
+    users = symptom.operations("store", "atomic")
+    loop = symptom.enclosing(users[0], "for") if users else None
+    if loop is not None:
+        takes = any(symptom.blame.reason.startswith(each.name) for each in users)
+        lines = symptom.module.text.split("\n")
+        for each in users:
+            lines[each.span.line - 1] = ""
+        words = f"without {' and '.join(sorted({each.name for each in users}))}{place_of(users[0])}"
+        yield Change(words, ttir="\n".join(lines), is_cause=takes and bool(loop.results))
+
+
+def _first_load(module: Module, loop: Operation) -> SourceLocation | None:
+    """Return the line of the first load of a loop."""
+    loads = (each for each in module.body(loop) if each.does in ("load", "load tile"))
+    return next(map(user_line, loads), None)
+
+
 def stages_around(symptom: Symptom) -> Iterator[Change]:
     """Yield stages for the loop around a load, or another order of products."""
     if symptom.blame.kind == "operand":
         yield from of_right_operand(symptom)
+        return
+    if symptom.blame.kind == "conversion":
+        yield from without_users(symptom)
+        yield from (replace(each, is_cause=False) for each in more_warps(symptom))
         return
     yield from _with_stages(symptom, symptom.enclosing(symptom.operation("load"), "for"))
 
@@ -373,6 +401,8 @@ def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
     if symptom.blame.kind == "chained" and loop is not None:
         yield from (replace(each, cause="") for each in _unchained(module, loop))
     kind, stages = symptom.blame.kind, symptom.blame.suffices or 0
+    if kind == "own" and loop is not None:
+        yield replace(stages_of(module, loop, stages, _ITSELF), at=_first_load(module, loop))
     yield from _against_waits(symptom, loop)
     if kind in ("kept", "buffered", "shallower", "behind") and loop is not None and stages > 1:
         yield stages_of(module, loop, stages, ", as deep as it is now", is_cause=False)

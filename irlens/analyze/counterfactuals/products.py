@@ -11,11 +11,15 @@ from irlens.analyze.counterfactuals.change import (
     larger_tile,
     more_registers,
     more_warps,
+    stages_of,
 )
+from irlens.analyze.mlir_loops import carried
 from irlens.isa.mlir import Module, Operation, edits
 from irlens.isa.mlir.operations import Deed
 
 DOTS: tuple[Deed, ...] = ("multiply matrices", "multiply scaled matrices")
+#: Stages to ask for where loads are not pipelined.
+_STAGES = 3
 #: Rows of the smallest asynchronous product of Hopper, and of tcgen05 on Blackwell.
 _ROWS = 64
 #: Operands of a product: two factors and what it adds to; a scaled one has scales behind factors.
@@ -85,6 +89,25 @@ def of_right_operand(symptom: Symptom) -> Iterator[Change]:
         yield Change("both products transposed, so that the tile is the left operand", ttir=text)
 
 
+def _alone(symptom: Symptom) -> Iterator[Change]:
+    """Yield a product that adds to the sum which its loop carries, and of which nothing else is."""
+    dot, module = symptom.operation("multiply matrices"), symptom.module
+    loop = symptom.enclosing(dot, "for")
+    if dot is None or loop is None or dot.parent != loop.index:
+        return
+    if symptom.blame.kind == "stored":
+        reason = f"the loop's loads are not pipelined, so that {symptom.blame.reason}"
+        yield replace(stages_of(module, loop, _STAGES), cause=reason)
+    if symptom.blame.kind != "used":
+        return
+    end = next(each for each in module.own(loop) if each.does == "yield")
+    for number, name in enumerate(carried(module, loop)):
+        behind = computed_beside(module, end, number)
+        if [each for each in behind if each.does in DOTS] == [dot]:
+            text = edits.with_own_sum(module, loop, dot, name)
+            yield Change("the product added to the sum as it is, and nothing else done", ttir=text)
+
+
 def of_promoted(symptom: Symptom) -> Iterator[Change]:
     """Yield fp32 where a constant or a scalar makes it fp64."""
     yield Change("fp32 in place of fp64", ttir=edits.with_fp32(symptom.module))
@@ -99,6 +122,8 @@ def of_serialized(symptom: Symptom) -> Iterator[Change]:
     elif symptom.blame.kind == "registers":
         yield from more_registers(symptom)
         yield from more_warps(symptom)
+    elif symptom.finding.stage == "ttgir":
+        yield from _alone(symptom)
     else:
         for name, value in symptom.config.args.items():
             if isinstance(value, int):

@@ -376,6 +376,22 @@ def with_yielded(module: Module, loop: Operation, values: Mapping[str, str]) -> 
     return _edited(module, end.span.line, edited)
 
 
+def with_own_sum(module: Module, loop: Operation, dot: Operation, name: str) -> str:
+    """Return the text in which a loop carries what a dot adds to what it carries, and stores none.
+
+    Args:
+        name: The carried value, in the loop's body.
+    """
+    lines = with_yielded(module, loop, {name: dot.results[0][0]}).split("\n")
+    for each in module.own(loop):
+        if each.does in ("store", "atomic"):
+            lines[each.span.line - 1] = ""
+    at = dot.span.line - 1
+    total = re.escape(dot.operands[2])
+    lines[at] = re.sub(rf"(?<=, ){total}(?=[,: ])", name, lines[at], count=1)
+    return "\n".join(lines)
+
+
 def without(module: Module, *deeds: Deed) -> str:
     """Return the text without operations that do one of these, without results and on one line."""
     gone = {each.span.line for each in module.doing(*deeds)}

@@ -141,6 +141,12 @@ def _decided(explanation: Explanation) -> str:
     name, number = explanation.decided_by, explanation.number
     finding = explanation.finding
     left = _LEFT.get((finding.code, finding.blame.kind if finding.blame is not None else ""))
+    if finding.blame is not None and finding.blame.kind == "conversion":
+        left = "which inserts the conversion"
+    if finding.code == "IRL404":
+        left = (
+            "which lets a product run on if its operands are copied and no other operation needs it"
+        )
     if number is not None and left is not None:
         return f"{name}, pass {number}, {left}"
     if number is not None:

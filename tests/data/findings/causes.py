@@ -18,6 +18,13 @@ IRLENS_KERNELS = {
         "options": {"num_warps": 4, "num_stages": 3},
         "grid": ["M // BM", "N // BN"],
     },
+    "decayed": {
+        "sizes": {"M": 1024, "N": 1024, "K": 2048},
+        "args": {"a": "fp16[M, K]", "b": "fp16[K, N]", "c": "fp32[M, N]", "N": "N", "K": "K"},
+        "constexprs": {"BM": 64, "BN": 64, "BK": 64, "DECAY": 0.5, "EACH": False},
+        "options": {"num_warps": 4, "num_stages": 3},
+        "grid": ["M // BM", "N // BN"],
+    },
     "backwards": {
         "args": {"x": "fp32[8192, 1024]", "out": "fp32[8192, 1024]", "n": 1024},
         "constexprs": {"BLOCK": 1024, "TURN": True},
@@ -76,6 +83,26 @@ def normalized(
         y = tl.load(b + (i + k)[:, None] * N + n[None, :])
         x /= tl.sum(x, 1)[:, None]
         total = tl.dot(x.to(tl.float16), y, total)
+    tl.store(c + m[:, None] * N + n[None, :], total)
+
+
+@triton.jit
+def decayed(
+    a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, DECAY: tl.constexpr,
+    EACH: tl.constexpr,
+):  # fmt: skip
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    total = tl.zeros((BM, BN), tl.float32)
+    for i in range(0, K, BK):
+        x = tl.load(a + m[:, None] * K + (i + k)[None, :])
+        y = tl.load(b + (i + k)[:, None] * N + n[None, :])
+        if DECAY != 1.0:
+            total *= DECAY
+        total = tl.dot(x, y, total)
+        if EACH:
+            tl.store(c + m[:, None] * N + n[None, :], total)
     tl.store(c + m[:, None] * N + n[None, :], total)
 
 
