@@ -24,8 +24,14 @@ acc = tl.dot(a, b, acc)      # e4m3 on sm_120, compiled by Triton 3.4: products 
   of `tl.float8e4nv` and `tl.float8e5`.
 * 4-bit values of `dot_scaled` that are packed along M or N (`lhs_k_pack=False`) are multiplied at
   the rate of 8 bits: pack them along K.
+* Operands that are fp16 or bf16 in memory and converted to fp32 before the dot: multiply them as
+  they are. Products of two such values are exact in fp32, in which the dot adds them up.
 * `dot_scaled` on a GPU without block-scaled products multiplies in bf16 or fp16. Where scales are
   the same along K, multiply fp8 with `tl.dot` and scale the result.
+
+Asked for by name, `irlens explain KERNEL IRL405` also answers for products that Hopper and
+Blackwell compute by `mma.sync`, the instruction of earlier GPUs, and says what `wgmma` or
+`tcgen05.mma` asks for.
 
 ## Targets
 
@@ -33,8 +39,10 @@ NVIDIA and AMD, where the rates of the GPU's architecture are known.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from irlens.analyze.facts import Facts
+from irlens.isa.mlir.products import widened
 from irlens.model.report import Blame, Severity
 from irlens.model.traffic import MatrixProduct
 from irlens.rules import Match
@@ -44,12 +52,120 @@ NAME = "converted-product"
 SEVERITY: Severity = "warning"
 NEEDS = ("ttgir", "assembly")
 
+#: Types that products widen, as the IR and as rates spell them.
+_NARROW = {"f16": "fp16", "bf16": "bf16"}
+
 
 def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each product that is slower than one of its operands' own type."""
     for product in facts.products:
         if product.slows_down:
             yield _finding(facts, product)
+        elif (match := _widened(facts, product)) is not None:
+            yield match
+
+
+def _widened(facts: Facts, product: MatrixProduct) -> Match | None:
+    """Return the finding for a product of fp32 that could be one of the 16 bits that it had."""
+    module, rates = facts.ttir, facts.gpu.rates if facts.gpu is not None else None
+    dots = module.named("tt.dot") if module is not None else ()
+    made = next((widened(module, e) for e in dots if module and e.span.line == product.line), ())
+    if not made or rates is None or not product.on_tensor_cores:
+        return None
+    narrow = _NARROW[str(made[0].operand_type.element)]
+    peaks = {str(each): rate for each, rate in rates.tensor.items()}
+    now, then = peaks.get(product.rate or ""), peaks.get(narrow)
+    if not now or not then or then <= now:
+        return None
+    place = f" at {product.source}" if product.source is not None else ""
+    reason = f"its operands are {narrow}, widened to fp32 before it"
+    return Match(
+        message=(
+            f"the product{place} is computed in {product.computed}, which takes {then / now:.3g}"
+            f" times as long as in {narrow}: {reason}"
+        ),
+        hint=f"multiply the {narrow} values themselves: the products are the same",
+        stage="ttir",
+        line=product.line,
+        source=product.source,
+        blame=Blame(reason=reason, kind="widened"),
+    )
+
+
+def on_request(facts: Facts) -> Iterator[Match]:
+    """Yield also products in the instructions of earlier GPUs, which do not reach the peak."""
+    arch = facts.gpu.arch if facts.gpu is not None else None
+    if arch is None or arch.vendor != "nvidia":
+        return
+    capability = int(arch.name.removeprefix("sm_"))
+    newest = next((each for each in _NEWEST if capability in each.capabilities), None)
+    for product in facts.products:
+        if newest is None or not (product.instruction or "").startswith("mma.sync"):
+            continue
+        if product.slows_down or _widened(facts, product) is not None:
+            continue
+        kind, reason = newest.refusal(product, facts.config.num_warps)
+        place = f" at {product.source}" if product.source is not None else ""
+        yield Match(
+            message=(
+                f"the product{place} is computed by {product.instruction}, and not by"
+                f" {newest.name}: {reason}"
+            ),
+            hint=_TAKEN[kind],
+            stage="ttir",
+            line=product.line,
+            source=product.source,
+            blame=Blame(reason=reason, kind=kind),
+        )
+
+
+class _Newest(NamedTuple):
+    """The products of a generation, and what they take (``AccelerateMatmul.cpp``: ``supportMMA``).
+
+    Attributes:
+        warps: Numbers of warps that can issue them; empty for multiples of a warp group.
+        types: The types of operands that it multiplies.
+    """
+
+    capabilities: range
+    name: str
+    warps: tuple[int, ...]
+    types: frozenset[str]
+
+    def refusal(self, product: MatrixProduct, warps: int | None) -> tuple[str, str]:
+        """Return the kind of condition that a product does not meet, and the condition."""
+        *batch, m, n, _ = product.shape
+        if not set(product.operands.split(" × ")) <= self.types:
+            return "type", f"it takes no {product.operands}"
+        if batch:
+            return "batch", "it multiplies a batch of matrices"
+        if warps is not None and (warps not in self.warps if self.warps else warps % _GROUP):
+            allowed = " or ".join(map(str, self.warps)) or f"a multiple of {_GROUP}"
+            return "warps", f"num_warps is {warps}, and must be {allowed}"
+        if m % _ROWS:
+            return "rows", f"the tile has {m} rows, and must have a multiple of {_ROWS}"
+        if n % _COLUMNS:
+            return (
+                "columns",
+                f"the tile has {n} columns, and must have a multiple of {_COLUMNS}",
+            )
+        return "", "the IR does not show why"
+
+
+_GROUP, _ROWS, _COLUMNS = 4, 64, 8
+_FLOATS = frozenset({"fp32", "fp16", "bf16", "e4m3", "e5m2"})
+_NEWEST = (
+    _Newest(range(90, 100), "wgmma", (), _FLOATS | {"int8"}),
+    _Newest(range(100, 120), "tcgen05.mma", (4, 8), _FLOATS),
+)
+_TAKEN = {
+    "batch": "multiply one matrix of the batch at a time",
+    "warps": "compile with num_warps=4 or 8",
+    "rows": "make the tile 64 rows tall, or more, or swap the operands",
+    "columns": "make the tile wider",
+    "type": "convert the operands, if the precision allows it",
+    "": "irlens passes shows what TritonGPUAccelerateMatmul leaves",
+}
 
 
 def unseen(facts: Facts) -> str:

@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Operation
-from irlens.isa.mlir.products import Product, products
+from irlens.isa.mlir.products import Product, products, widened
 from irlens.model.report import Blame, Severity
 from irlens.rules import Match
 
@@ -80,6 +80,8 @@ def _remedy(product: Product, dot: Operation, facts: Facts) -> tuple[str, str]:
     """Return what the matrix instructions do not take, and a hint."""
     amd = facts.gpu is not None and facts.gpu.arch.vendor == "amd"
     if product.left == "fp32" and "inputPrecision" not in dot.attributes:
+        if facts.ttir is not None and widened(facts.ttir, dot):
+            return "precision", "multiply the 16-bit values themselves: the products are the same"
         cast = "cast to fp16 or bf16"
         return (
             "precision",

@@ -237,6 +237,8 @@ def decided_by(finding: Finding) -> str:
         return "the layout of the vector"
     if finding.code == "IRL314" and kind == "operand":
         return "the order of operands"
+    if finding.code == "IRL405" and kind == "widened":
+        return "the operands' types"
     if finding.code == "IRL404" and finding.stage == "ttgir":
         return _PIPELINES
     if finding.code == "IRL201" and finding.stage == "amdgcn" and kind not in _OF_PASSES:

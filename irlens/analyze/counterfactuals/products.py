@@ -16,10 +16,13 @@ from irlens.analyze.counterfactuals.change import (
 from irlens.analyze.mlir_loops import carried
 from irlens.isa.mlir import Module, Operation, edits
 from irlens.isa.mlir.operations import Deed
+from irlens.isa.mlir.products import widened
 
 DOTS: tuple[Deed, ...] = ("multiply matrices", "multiply scaled matrices")
 #: Stages to ask for where loads are not pipelined.
 _STAGES = 3
+#: Columns of the smallest product of Hopper and Blackwell.
+_COLUMNS = 8
 #: Rows of the smallest asynchronous product of Hopper, and of tcgen05 on Blackwell.
 _ROWS = 64
 #: Operands of a product: two factors and what it adds to; a scaled one has scales behind factors.
@@ -72,10 +75,17 @@ def of_converted(symptom: Symptom) -> Iterator[Change]:
                 words = f"operands of {other} in place of {known}"
                 yield Change(words, ttir=text, renamed=(other, known))
         return
-    warps = symptom.config.num_warps
-    if warps is not None and warps < 4:
+    warps, kind = symptom.config.num_warps, symptom.blame.kind
+    if kind == "widened":
+        text = edits.with_sources(module, dot, widened(module, dot))
+        yield Change("the operands multiplied before they are widened", ttir=text)
+        return
+    if warps is not None and (warps < 4 or kind == "warps"):
         yield Change("num_warps=4, one warp group", {"num_warps": "4"})
-    yield from larger_tile(symptom, dot, _ROWS, blamed=-2)
+    if kind == "columns":
+        yield from larger_tile(symptom, dot, _COLUMNS, blamed=-1)
+    elif kind not in ("warps", "batch", "type"):
+        yield from larger_tile(symptom, dot, _ROWS, blamed=-2)
 
 
 def of_right_operand(symptom: Symptom) -> Iterator[Change]:

@@ -117,6 +117,19 @@ def with_precision(module: Module, dot: Operation, precision: str) -> str:
     return _edited(module, dot.span.line, edited)
 
 
+def with_sources(module: Module, operation: Operation, made: Sequence[Operation]) -> str:
+    """Return the text in which an operation reads what its first operands were converted from."""
+
+    def edited(line: str) -> str:
+        names, colon, kinds = line.partition(" : ")
+        for each in made:
+            names = re.sub(rf"{re.escape(each.results[0][0])}(?![\w$.-])", each.operands[0], names)
+            kinds = kinds.replace(str(each.result_type), str(each.operand_type), 1)
+        return f"{names}{colon}{kinds}"
+
+    return _edited(module, operation.span.line, edited)
+
+
 def with_transposed(module: Module, dots: Iterable[Operation]) -> str:
     """Return the text with products computed from transposed operands, and transposed again."""
     lines = module.text.split("\n")

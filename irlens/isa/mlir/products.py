@@ -30,6 +30,7 @@ PRODUCTS = frozenset(_ACCUMULATORS)
 BUFFER_USES = PRODUCTS | {"ttg.local_load"}
 _SCALED = frozenset({"tt.dot_scaled", "ttng.tc_gen5_mma_scaled"})
 
+_WIDENS = "arith.extf"
 #: Names of elements as kernels and instructions spell them.
 _NAMES = {
     "f64": "fp64",
@@ -103,6 +104,18 @@ def products(module: Module) -> Iterator[tuple[Operation, Product]]:
     for operation in module.named(*PRODUCTS):
         if (product := read_product(operation)) is not None:
             yield operation, product
+
+
+def widened(module: Module, dot: Operation) -> tuple[Operation, ...]:
+    """Return the conversions to fp32 of both operands of a dot, both from one 16-bit type.
+
+    Products of the values before them are the same: fp32 has room for them.
+    """
+    read = module.values.operands[dot.index][:2]
+    made = [module.operations[each.operation] for each in read if each and each.region is None]
+    kinds = {str(each.operand_type.element) for each in made if each.name == _WIDENS}
+    names = [each.name for each in made]
+    return tuple(made) if names == [_WIDENS] * 2 and kinds in ({"f16"}, {"bf16"}) else ()
 
 
 def _depth(left: Type, rows: int, element: str) -> int | None:

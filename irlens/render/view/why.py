@@ -32,6 +32,7 @@ _OUTSIDE = {
     "the configuration": "num_warps gives a CTA its threads",
     "the assembler": "it assigns registers after all passes",
     "the tile": "its shape, which no pass changes",
+    "the operands' types": "no pass multiplies what they were before",
     "the order of operands": "no pass exchanges them",
     "the layout of the vector": "no pass changes it",
     "the loops": "no pass keeps what one has loaded for another",

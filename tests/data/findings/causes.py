@@ -21,7 +21,9 @@ IRLENS_KERNELS = {
     "decayed": {
         "sizes": {"M": 1024, "N": 1024, "K": 2048},
         "args": {"a": "fp16[M, K]", "b": "fp16[K, N]", "c": "fp32[M, N]", "N": "N", "K": "K"},
-        "constexprs": {"BM": 64, "BN": 64, "BK": 64, "DECAY": 0.5, "EACH": False},
+        "constexprs": {
+            "BM": 64, "BN": 64, "BK": 64, "DECAY": 0.5, "EACH": False, "WIDE": False,
+        },
         "options": {"num_warps": 4, "num_stages": 3},
         "grid": ["M // BM", "N // BN"],
     },
@@ -89,7 +91,7 @@ def normalized(
 @triton.jit
 def decayed(
     a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, DECAY: tl.constexpr,
-    EACH: tl.constexpr,
+    EACH: tl.constexpr, WIDE: tl.constexpr,
 ):  # fmt: skip
     m = tl.program_id(0) * BM + tl.arange(0, BM)
     n = tl.program_id(1) * BN + tl.arange(0, BN)
@@ -100,6 +102,8 @@ def decayed(
         y = tl.load(b + (i + k)[:, None] * N + n[None, :])
         if DECAY != 1.0:
             total *= DECAY
+        if WIDE:
+            x, y = x.to(tl.float32), y.to(tl.float32)
         total = tl.dot(x, y, total)
         if EACH:
             tl.store(c + m[:, None] * N + n[None, :], total)
