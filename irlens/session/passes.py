@@ -93,7 +93,7 @@ def follow_line(states: States, location: SourceLocation) -> FollowedLine:
         lines = ", ".join(map(str, lines_with_code(states, location.file)))
         raise IrlensError(
             f"{states.capture.kernel}: no pass has code from {location}",
-            hint=f"lines with code: {lines or 'none'}",
+            hint=f"lines with code: {lines}" if lines else "no code is from this file",
         )
     return followed
 
@@ -204,7 +204,7 @@ def _of_stored(capture: Capture) -> pass_dumps.Dumps:
     try:
         dumps = pass_dumps.of_capture(capture)
     except ArtifactError as error:
-        raise ArtifactError(error.message, hint=hint) from error
+        raise ArtifactError(error.message, hint=error.hint or hint) from error
     if dumps is None:
         raise ArtifactError(f"{capture.kernel}: {pass_dumps.NAME} of the store is gone", hint=hint)
     return dumps

@@ -88,9 +88,10 @@ def find_line(code: CaptureCode, place: str) -> PythonLine:
         if stage != "source"
     )
     if not any(each.lines for each in stages):
+        lines = _lines_with_code(code, location.file)
         raise IrlensError(
             f"{code.capture.kernel}: no stage has code from {location}",
-            hint=f"lines with code: {_lines_with_code(code, location.file) or 'none'}",
+            hint=f"lines with code: {lines}" if lines else "no code is from this file",
         )
     return PythonLine(location, code.capture.python_line(location) or "", stages)
 

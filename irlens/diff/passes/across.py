@@ -22,6 +22,7 @@ from irlens.model.source import SourceLocation, user_frame
 
 #: The stages after MLIR's passes that are compared as text.
 _BEHIND = ("llir", "ptx", "amdgcn")
+_TARGET = re.compile(r"\bttg\.target = \"[^\"]*\"")
 _INSTRUCTION = re.compile(r"[a-z][\w.:]*")
 
 
@@ -207,6 +208,8 @@ class _Comparer:
     def at(self, number: int, other: int) -> CodeComparison:
         """Return the comparison of the IR before two passes."""
         one, two = self._before.before(number), self._after.before(other)
+        if (target := _TARGET.search(one)) is not None:  # which GPU is no difference of a pass
+            two = _TARGET.sub(target.group(), two, count=1)
         if self._last is None or (one, two) != self._last[:2]:
             sides = self._before.code_of(one), self._after.code_of(two)
             compared = compare_code(*sides, STAGE, names=self._names, context=self._context)

@@ -171,6 +171,12 @@ def test_two_numbers_of_stages_differ_first_where_latencies_are_assigned() -> No
     assert (diff.only_before, diff.only_after) == ([], [])
 
 
+def test_the_name_of_the_gpu_is_no_difference() -> None:
+    """The first pass of ttgir writes it into the module."""
+    diff = first_difference(states("a100"), states("h100"))
+    assert (diff.first, diff.code) == (None, None)
+
+
 def test_a_compilation_does_not_differ_from_itself() -> None:
     diff = first_difference(states("h100"), states("h100"))
     assert (diff.at_start, diff.first, diff.code) == (0, None, None)
