@@ -11,7 +11,7 @@ from math import prod
 from irlens.model.capture import RunResult
 from irlens.model.config import Vendor
 from irlens.model.inspected import Inspected
-from irlens.model.memory import LoopLoad, SharedBuffer
+from irlens.model.memory import LoopLoad, SharedBuffer, SharedMemory
 from irlens.model.report import NextStep, Occupancy, Pipeline, PipelineLoad, Refusal, Report
 from irlens.model.text import count, percent, plural, size
 
@@ -251,6 +251,17 @@ def describe_buffer(buffer: SharedBuffer) -> str:
     if buffer.copies > 1 and buffer.bytes % buffer.copies == 0:
         return f"{buffer.copies} × {size(buffer.bytes // buffer.copies)} {shape} at {place}"
     return f"{size(buffer.bytes)} {shape} at {place}"
+
+
+def describe_largest(memory: SharedMemory) -> str:
+    """Return what takes most of a CTA's shared memory, and where; empty if that is unknown."""
+    alive = [each for each in memory.buffers if each.at_peak and each.bytes]
+    largest = max(alive, key=lambda each: each.bytes or 0, default=None)
+    scratch = memory.remainder_bytes or 0
+    if largest is not None and (largest.bytes or 0) >= scratch:
+        return f"its largest buffer is {describe_buffer(largest)}"
+    users = dict.fromkeys(f"{each.operation} at {each.source}" for each in memory.scratch)
+    return f"{size(scratch)} of it are scratch of {', '.join(list(users)[:3])}" if users else ""
 
 
 def no_time_model(gpu: str, unsourced: Sequence[str] = ()) -> str:

@@ -188,7 +188,8 @@ def _finding(facts: Facts, product: MatrixProduct) -> Match:
         line=product.line,
         source=product.source,
         blame=Blame(
-            reason=f"{product.operands} is computed {product.computed_how}", kind=product.operands
+            reason=f"{product.operands} is computed {product.computed_how}",
+            kind="scaled" if "scaled" in product.operation else product.operands,
         ),
     )
 

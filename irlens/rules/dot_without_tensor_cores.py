@@ -30,6 +30,7 @@ from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
+from irlens.gpus import support_note
 from irlens.isa.mlir import Operation
 from irlens.isa.mlir.products import Product, products, widened
 from irlens.model.report import Blame, Severity
@@ -43,8 +44,8 @@ NEEDS = ("ttir", "ttgir")
 
 _REASONS = {
     "precision": "matrix instructions do not multiply fp32 at full precision",
+    "target": "Triton uses the tensor cores of sm_80 and newer alone",
     "tile": "a side of the tile is shorter than 16",
-    "type": "no matrix instruction takes this type",
 }
 
 
@@ -72,24 +73,30 @@ def find(facts: Facts) -> Iterator[Match]:
             stage=facts.ttgir.stage,
             line=made.span.line,
             source=source,
-            blame=Blame(reason=_REASONS[kind], kind=kind),
+            blame=Blame(reason=_REASONS.get(kind) or _no_instruction(product, facts), kind=kind),
         )
 
 
 def _remedy(product: Product, dot: Operation, facts: Facts) -> tuple[str, str]:
     """Return what the matrix instructions do not take, and a hint."""
-    amd = facts.gpu is not None and facts.gpu.arch.vendor == "amd"
+    if facts.gpu is not None and support_note(facts.gpu):
+        return "target", "use a GPU from sm_80 on: no other type or tile changes this"
+    amd, cast = facts.gpu is not None and facts.gpu.arch.vendor == "amd", "cast to fp16 or bf16"
+    if product.left == "fp32" and facts.ttir is not None and widened(facts.ttir, dot):
+        kind = "type" if amd else "precision"
+        return kind, "multiply the 16-bit values themselves: the products are the same"
+    if product.left == "fp32" and amd:
+        return "type", cast
     if product.left == "fp32" and "inputPrecision" not in dot.attributes:
-        if facts.ttir is not None and widened(facts.ttir, dot):
-            return "precision", "multiply the 16-bit values themselves: the products are the same"
-        cast = "cast to fp16 or bf16"
-        return (
-            "precision",
-            cast if amd else f'allow input_precision="tf32" where the GPU has it, or {cast}',
-        )
+        return "precision", f'allow input_precision="tf32", or {cast}'
     if product.left == "fp64":
         return "type", "use a narrower type, if the precision allows it"
     if min(product.m, product.n, product.k) < 16:
         return "tile", "make every side of the tile at least 16"
     unit = facts.words.tensor_core
     return "type", f"the compiler has no {unit} instruction for this type on this GPU: try another"
+
+
+def _no_instruction(product: Product, facts: Facts) -> str:
+    name = facts.gpu.arch.name if facts.gpu is not None else "this GPU"
+    return f"Triton has no matrix instruction of {name} for {product.left}"

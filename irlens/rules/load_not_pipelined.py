@@ -107,14 +107,15 @@ _NEIGHBOURS = (
     "let each thread read neighbours in memory that the compiler knows to be aligned: strides and"
     " bounds that are multiples of 16, or tl.multiple_of and tl.max_contiguous"
 )
+_BEFORE = (
+    "load it before the loop where all iterations share it; otherwise it costs one latency in each"
+    " of the outer loop's iterations, little beside a long inner loop"
+)
 _HINTS = {
     NOT_FOR: "write it as a for loop, over tl.range",
-    OUTER: "let tl.range(..., flatten=True) make one loop of the nest",
+    OUTER: _BEFORE,
     CONDITIONAL: "load unconditionally, under a mask",
-    ONCE_A_TILE: (
-        "load it before the loop where all iterations share it; otherwise it costs one latency in"
-        " each of the outer loop's iterations, little beside a long inner loop"
-    ),
+    ONCE_A_TILE: _BEFORE,
     ONE_STAGE: "write the loop as tl.range(..., num_stages=N), with N of 2 or more",
     NO_CP_ASYNC: "let more warps per SM hide the latency: smaller tiles, fewer registers",
     NARROW: _NEIGHBOURS,

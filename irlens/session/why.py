@@ -12,6 +12,7 @@ from irlens.analyze import register_holders, ttgir_refusals
 from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.counterfactuals import (
     ACCESSES,
+    ALLOCATES,
     DOTS,
     LASTING,
     LIMITS,
@@ -30,6 +31,7 @@ from irlens.analyze.counterfactuals import (
     operations_of,
 )
 from irlens.artifacts import pass_dumps
+from irlens.artifacts.pass_dumps import Dumps
 from irlens.diff.passes import States, remarks_of
 from irlens.diff.passes.insertions import insertions
 from irlens.diff.passes.lines import LineFollower, deciding, first_changing, follow, name_of
@@ -38,6 +40,7 @@ from irlens.model.capture import Capture
 from irlens.model.comparison import side_of
 from irlens.model.errors import ArtifactError, IrlensError, UnknownNameError
 from irlens.model.report import Finding
+from irlens.model.terms import describe_largest
 from irlens.model.why import WHY_SCHEMA, Experiment, Explanation, Explanations, Proof
 from irlens.session import Configurations
 from irlens.session.configuration_choice import single_request
@@ -203,11 +206,11 @@ class _Laboratory:
         self._request = msgspec.structs.replace(request, passes=False, remarks=False)
         self.report = complete_report(capture)
         self._outcomes = Outcomes()
-        dumps = pass_dumps.of_capture(capture)
+        dumps, unreadable = _printed(capture)
         self._remarks = remarks_of(dumps) if dumps is not None else []
         self._states = States(capture, dumps) if dumps is not None and dumps.passes else None
         if request.passes and self._states is None:
-            self.passes_unknown = nothing_printed(capture)
+            self.passes_unknown = unreadable or nothing_printed(capture)
         self._recompiled: dict[tuple[object, ...], Capture] = {}
         code = CaptureCode(capture).source
         if code is None:
@@ -257,6 +260,8 @@ class _Laboratory:
         name, number, cause = "", None, "" if reason == ttgir_refusals.UNKNOWN else reason
         if finding.code == _SERIALIZED and not symptom.blame.kind:
             cause = symptom.said or cause
+        if _is_of_shared_memory(finding) and report.memory is not None:
+            cause = describe_largest(report.memory) or cause
         needs_registers = finding.code in NEEDS_REGISTERS
         for change in changes:
             experiment = self._try(finding, change, passes=not experiments)
@@ -319,7 +324,7 @@ class _Laboratory:
         """
         key = (change.ttir, *sorted(change.settings.items()))
         known = self._recompiled.get(key)
-        if known is None or (passes and pass_dumps.of_capture(known) is None):
+        if known is None or (passes and _printed(known)[0] is None):
             request = msgspec.structs.replace(self._request_of(change), passes=passes)
             known = self._recompiled[key] = _one(self._session, request)
         return known
@@ -445,7 +450,7 @@ class _Laboratory:
         if known:
             return self._numbered(known)
         other = self._recompile(change, passes=True)
-        dumps = pass_dumps.of_capture(other)
+        dumps, _ = _printed(other)
         if dumps is None or not dumps.passes:
             return "", None
         if change.without:
@@ -466,6 +471,8 @@ class _Laboratory:
             lasting=finding.code in LASTING,
             renamed=change.renamed,
         )
+        if not name and _is_of_shared_memory(finding):
+            return self._numbered(ALLOCATES)
         if "target" in change.settings and "GPU" not in name:
             return "", None  # another GPU has other passes from the beginning
         is_free = change.against is None and finding.code not in _OF_LOOPS
@@ -498,7 +505,24 @@ class _Laboratory:
             return LineFollower(None, names).at(self._states.before(last + 1)) or []
         steps = follow(self._states, finding.source, until=last - 1).steps
         lines = steps[-1].text if steps else []
-        return [line for line in lines if name_of(line) in names] or lines
+        # Before a pass allocates shared memory, the line loads or stores.
+        kinds = names, operations_of("IRL301")
+        found = ([line for line in lines if name_of(line) in each] for each in kinds)
+        return next(filter(None, found), lines)
+
+
+def _is_of_shared_memory(finding: Finding) -> bool:
+    """Whether a finding says that a CTA has too much shared memory."""
+    kind = finding.blame.kind if finding.blame is not None else ""
+    return finding.code == "IRL103" or (finding.code, kind) == (_REFUSED, "shared_memory")
+
+
+def _printed(capture: Capture) -> tuple[Dumps | None, str]:
+    """Return what the compiler printed of a capture, and why that cannot be read."""
+    try:
+        return pass_dumps.of_capture(capture), ""
+    except ArtifactError as error:
+        return None, error.message
 
 
 def _serialized_due_to(line: str) -> str:

@@ -31,6 +31,9 @@ ROW = {"row_stride": "4096", "column_stride": "1"}
 PRINTS = {"PRINT": "True"}
 # Tiles are as small as the findings allow: the compiler prints its IR before each of 80 passes.
 IEEE = {"N": "16", "BLOCK_K": "16", "PRECISION": "'ieee'"}
+HALVES = {"a_ptr": "fp16[M, K]", "b_ptr": "fp16[K, N]"}
+DOUBLES = {"a": "fp64[M, K]", "b": "fp64[K, N]", "c": "fp64[M, N]"}
+CROWDED = {"BM": "128", "BN": "128", "BK": "32", "waves_per_eu": "8"}
 TF32 = {**IEEE, "PRECISION": "'tf32'"}
 SMALL = {"BM": "32", "BN": "32", "BK": "32"}
 DEEP = {**SMALL, "EARLY": "True", "num_stages": "8"}
@@ -92,6 +95,8 @@ TABLE: list[Row] = [
      "TritonGPUAssignLatencies", "on the loop itself"),
     (f"{FINDINGS}/loads.py:biased_dot", "gfx942", BY_DOT, {}, "IRL203", "bias_ptr",
      "TritonAMDGPUScheduleLoops", "on the loop itself"),
+    (f"{FINDINGS}/loads.py:biased_dot", "gfx942", {**BY_DOT, "num_stages": "2"}, {}, "IRL203",
+     "bias_ptr", AMD_LOOPS, "num_stages=2 on the loop itself"),
     (f"{SHIFTED}:rotated", "sm_80", {}, {}, "IRL302", "tl.load(x", "TritonGPUCoalesce",
      "a step of 1 element in place of 2 "),
     (f"{SHIFTED}:rotated", "sm_100", {}, {}, "IRL302", "tl.store(", "TritonGPUCoalesce",
@@ -280,6 +285,21 @@ TABLE: list[Row] = [
      "TritonGPUPipeline", "num_stages=5 on the loop"),
     (f"{USERS}:moved_line", "sm_90", DEEP, {"K": "128"}, "IRL206", "in range(",
      "TritonGPUPipeline", "num_stages=5 on the loop"),
+    (f"{HELD}:nested", "sm_120", {}, {}, "IRL203", "weights =", "TritonGPUAssignLatencies",
+     "one iteration of the loop at line"),
+    (f"{HELD}:nested", "gfx942", {}, {}, "IRL203", "weights =", AMD_LOOPS,
+     "one iteration of the loop at line"),
+    (f"{HELD}:skipped", "gfx942", {}, {}, "IRL204", "in range(", AMD_LOOPS,
+     "the condition at line"),
+    (f"{FINDINGS}/dots.py:dots", "sm_75", {}, HALVES, "IRL401", "tl.dot(",
+     "TritonGPUAccelerateMatmul", "sm_80"),
+    (f"{FINDINGS}/dots.py:dots", "gfx1100", IEEE, {}, "IRL401", "tl.dot(",
+     "TritonAMDGPUAccelerateMatmul", "fp16 operands in place of fp32"),
+    (f"{HELD}:skipped", "sm_120", {"SKIP": "False"}, DOUBLES, "IRL401", "tl.dot(",
+     "TritonGPUAccelerateMatmul", "fp16 operands in place of fp64"),
+    (f"{ROOT}/tests/data/products/kernels.py:mxfp8", "gfx1201", {**SMALL, "BK": "64"}, {},
+     "IRL405", "dot_scaled", "TritonAMDGPUAccelerateMatmul", "gfx950, which multiplies scaled"),
+    (f"{USERS}:moved_line", "gfx942", CROWDED, {}, "IRL105", "", "LLVM", "waves_per_eu=1"),
     (f"{HELD}:differences", "sm_90", {}, {}, "IRL203", "value =", "TritonGPUAssignLatencies",
      "last iteration's value in place of older"),
     (f"{HELD}:differences", "gfx942", {}, {}, "IRL203", "value =", "TritonAMDGPUScheduleLoops",
@@ -440,6 +460,9 @@ BY_HAND = [
     (TOTAL, "h100", {"BLOCK": "4096"}, MANY, "IRL312"),
     (f"{USERS}:moved_line", "sm_80", {**LIMITED, "maxnreg": "255"}, {}, "IRL105"),
     (f"{USERS}:moved_line", "sm_80", {**DEEP, "num_stages": "5"}, {"K": "128"}, "IRL206"),
+    (f"{HELD}:nested", "gfx942", {"EACH": "False"}, {}, "IRL203"),
+    (f"{FINDINGS}/dots.py:dots", "gfx1100", IEEE, HALVES, "IRL401"),
+    (f"{USERS}:moved_line", "gfx942", {**CROWDED, "waves_per_eu": "1"}, {}, "IRL105"),
     (f"{HELD}:differences", "sm_90", {"SECOND": "False"}, {}, "IRL203"),
     (f"{HELD}:differences", "gfx942", {"SECOND": "False"}, {}, "IRL202"),
     (f"{HELD}:synchronized", "sm_80", NO_BARRIER, {}, "IRL203"),

@@ -7,6 +7,7 @@ import pytest
 from irlens.analyze import counterfactuals
 from irlens.analyze.counterfactuals import Change, Symptom
 from irlens.analyze.counterfactuals.change import more_warps
+from irlens.artifacts import pass_dumps
 from irlens.isa.mlir import parse
 from irlens.model.config import Config
 from irlens.model.report import Finding
@@ -27,7 +28,9 @@ def _explained(
     configurations = Configurations(
         targets=(target,), settings=tuple((n, (v,)) for n, v in (settings or {}).items())
     )
-    name = kernel if "/" in kernel or kernel == "column_sum" else f"{SERVING}:{kernel}"
+    name = (
+        kernel if "/" in kernel or kernel in ("column_sum", "transpose") else f"{SERVING}:{kernel}"
+    )
     return why(name, configurations, Session(), (code,)).explanations
 
 
@@ -143,3 +146,21 @@ def test_the_right_factor_of_a_scaled_product_is_turned_along_k() -> None:
 def test_no_pass_of_the_pipeline_decides_that_elements_repeat() -> None:
     (found,) = _explained("packed", "h100", "IRL309")
     assert (found.proof, found.decided_by) == ("proved", "")
+
+
+def test_findings_are_explained_without_passes_that_are_too_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pass_dumps, "_TIMES_AN_ARTIFACT", 0)
+    configurations = Configurations(targets=("sm_90",), settings=(("num_stages", ("2",)),), args=())
+    said = why("softmax", configurations, Session(), ("IRL202",))
+    assert "the limit for one input" in said.passes_unknown
+    (found,) = said.explanations
+    assert (found.proof, found.decided_by) == ("proved", "")
+
+
+def test_shared_memory_is_explained_by_what_it_holds() -> None:
+    (found,) = _explained("transpose", "gfx942", "IRL103")
+    assert found.cause == "16,384 B of it are scratch of ttg.convert_layout at transpose.py:38"
+    assert (found.proof, found.decided_by) == ("proved", "AllocateAMDGPUSharedMemory")
+    assert not any("num_stages" in each.change for each in found.experiments)

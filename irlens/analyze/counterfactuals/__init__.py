@@ -22,6 +22,7 @@ from irlens.model.report import Finding
 
 __all__ = [
     "ACCESSES",
+    "ALLOCATES",
     "DECIDED_BY_ASSEMBLER",
     "DOTS",
     "LASTING",
@@ -191,11 +192,29 @@ _OF_AMD = "TritonAMDGPUScheduleLoops"
 _PIPELINES = "TritonGPUPipeline"
 #: The pass that makes pointers of descriptors on GPUs without TMA.
 _WITHOUT_TMA = "TritonRewriteTensorDescriptorToPointer"
+#: NVIDIA's pass that gives products to the tensor cores, which an experiment gives other types.
+_ACCELERATES = "TritonGPUAccelerateMatmul"
 #: The pass that divides tiles among the CTAs of a cluster, and what newer versions call it.
 _PLANS_CTAS = "TritonGPUPlanCTAPass"
+#: NVIDIA's pass that allots shared memory, scratch of conversions and reductions included.
+ALLOCATES = "AllocateSharedMemoryNv"
 RENAMED: Mapping[str, str] = {
+    ALLOCATES: "AllocateAMDGPUSharedMemory",
+    _ACCELERATES: "TritonAMDGPUAccelerateMatmul",
     _PLANS_CTAS: "TritonNvidiaGPUAssignCGALayoutsPass",
     _OF_AMD: "TritonGPUAssignLatencies",  # NVIDIA's
+}
+#: The same of findings of one kind.
+_BY_KIND: Mapping[tuple[str, str], str] = {
+    ("IRL203", "several"): _OF_AMD,
+    ("IRL302", "rows"): "the tile",
+    ("IRL305", "several"): "the loops",
+    ("IRL309", "ctas"): _PLANS_CTAS,
+    ("IRL311", "target"): _WITHOUT_TMA,
+    ("IRL314", "operand"): "the order of operands",
+    ("IRL401", "type"): _ACCELERATES,
+    ("IRL405", "scaled"): _ACCELERATES,
+    ("IRL405", "widened"): "the operands' types",
 }
 #: What the names of the passes have in them that may decide a finding, where others change too.
 MARKS: Mapping[str, tuple[str, ...]] = {"IRL205": SPECIALIZING}
@@ -218,32 +237,18 @@ def operations_of(code: str) -> frozenset[str]:
 
 def decided_by(finding: Finding) -> str:
     """Return what decides a finding, a pass or not, where no comparison of dumps leads to it."""
-    if finding.code == "IRL311" and finding.blame is not None and finding.blame.kind == "target":
-        return _WITHOUT_TMA
-    kind = finding.blame.kind if finding.blame is not None else ""
-    if finding.code == "IRL101" and kind != "shared_memory":
+    code, kind = finding.code, finding.blame.kind if finding.blame is not None else ""
+    if code == "IRL101" and kind != "shared_memory":
         return "the assembler" if kind == "registers" else "the configuration"
-    if finding.code == "IRL309" and kind == "ctas":
-        return _PLANS_CTAS
-    if finding.code == "IRL305" and kind == "several":
-        return "the loops"
-    if finding.code == "IRL203" and kind == "several":
-        return _OF_AMD
-    if finding.code == "IRL302" and kind == "rows":
-        return "the tile"
     suffices = finding.blame.suffices if finding.blame is not None else None
-    in_gluon = finding.code == "IRL302" and finding.stage == "ttgir" and kind == "held"
-    if in_gluon or (finding.code == "IRL303" and suffices):
+    in_gluon = code == "IRL302" and finding.stage == "ttgir" and kind == "held"
+    if in_gluon or (code == "IRL303" and suffices):
         return "the layout of the vector"
-    if finding.code == "IRL314" and kind == "operand":
-        return "the order of operands"
-    if finding.code == "IRL405" and kind == "widened":
-        return "the operands' types"
-    if finding.code == "IRL404" and finding.stage == "ttgir":
+    if code == "IRL404" and finding.stage == "ttgir":
         return _PIPELINES
-    if finding.code == "IRL201" and finding.stage == "amdgcn" and kind not in _OF_PASSES:
+    if code == "IRL201" and finding.stage == "amdgcn" and kind not in _OF_PASSES:
         return "LLVM"
-    return _DECIDED_BY.get(finding.code, "")
+    return _BY_KIND.get((code, kind)) or _DECIDED_BY.get(code, "")
 
 
 def by_assembler(finding: Finding) -> bool:

@@ -15,6 +15,8 @@ from irlens.model.report import Blame, Finding, Occupancy
 from irlens.model.source import SourceLocation
 
 MOST_WARPS = 32
+#: AMD's option for the least number of waves that each SIMD has registers for.
+WAVES = "waves_per_eu"
 #: Parts of the names of the passes that specialize warps.
 SPECIALIZING = ("WarpSpecial", "Partition")
 #: How often a constexpr is doubled.
@@ -124,8 +126,15 @@ class Symptom(msgspec.Struct, frozen=True):
 
 
 def more_registers(symptom: Symptom) -> Iterator[Change]:
-    """Yield the ``maxnreg`` of as many registers as a thread can have, in place of a lower one."""
+    """Yield as many registers as a thread can have, in place of what the configuration leaves it.
+
+    AMD's ``waves_per_eu`` has LLVM leave registers to that many waves on each SIMD.
+    """
     limit, warps = symptom.config.maxnreg, symptom.config.num_warps
+    waves = (symptom.config.options or {}).get(WAVES)
+    if symptom.is_amd and isinstance(waves, int) and waves > 1:
+        cause = f"{WAVES}={waves} limits the registers"
+        yield Change(f"{WAVES}=1 in place of {waves}", {WAVES: "1"}, cause=cause)
     if limit is None or warps is None or symptom.is_amd or not symptom.target:
         return
     arch = gpus.by_arch(symptom.target).arch

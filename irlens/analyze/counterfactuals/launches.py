@@ -53,6 +53,8 @@ def of_shared_memory(symptom: Symptom) -> Iterator[Change]:
     module = symptom.module
     loops = [each for each in module.doing("for") if NUM_STAGES in each.attributes]
     own = max((each.integer(NUM_STAGES) or 1 for each in loops), default=None)
+    if not any(module.doing("for")):
+        own = 1  # no loop has stages
     for stages in range((own or symptom.config.num_stages or 1) - 1, 0, -1):
         if own is None:
             yield setting("num_stages", stages)

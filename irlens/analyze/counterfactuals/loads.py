@@ -33,7 +33,7 @@ from irlens.analyze.mlir_loops import (
     user_line,
 )
 from irlens.isa.mlir import Module, Operation, access_edits, edits, parse
-from irlens.isa.mlir.operations import FLATTENED, SPECIALIZED
+from irlens.isa.mlir.operations import SPECIALIZED
 from irlens.isa.mlir.types import Pointer, Scalar, Tensor
 from irlens.model.source import SourceLocation
 
@@ -138,15 +138,16 @@ def _of_loop(symptom: Symptom, loop: Operation) -> Iterator[Change]:
     elif reason == refusals.FARTHER:
         yield from _carried_once(module, loop)
     elif reason == refusals.OUTER:
-        text = edits.with_flag(module, loop, FLATTENED)
-        yield Change("flatten=True on the loop", ttir=text)
+        inside = [each for each in module.body(loop) if each.does == "for"]
+        text = edits.run_once(module, inside)
+        yield Change(f"one iteration of the loop at {lines_of(inside)}, inlined", ttir=text)
     elif reason == refusals.SWITCHED_OFF:
         text = edits.without_flag(module, loop, SPECIALIZED)
         yield Change("without warp_specialize=True on the loop", ttir=text)
     else:
         asked = requested_stages(module, symptom.config.num_stages)(loop.location, ONLY) or 1
-        more = max(asked + (reason == refusals.INDIRECT), _STAGES)
-        yield stages_of(module, loop, more, _ITSELF)
+        more = asked + (reason == refusals.INDIRECT)
+        yield stages_of(module, loop, more if more > 1 else _STAGES, _ITSELF)
 
 
 def _carried_once(module: Module, loop: Operation) -> Iterator[Change]:

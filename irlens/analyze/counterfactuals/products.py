@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from irlens import gpus
 from irlens.analyze.address_slice import computed_beside, computed_from
 from irlens.analyze.counterfactuals.change import (
     Change,
@@ -14,7 +15,7 @@ from irlens.analyze.counterfactuals.change import (
     stages_of,
 )
 from irlens.analyze.mlir_loops import carried
-from irlens.isa.mlir import Module, Operation, edits
+from irlens.isa.mlir import Module, Operation, edits, parse
 from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.products import widened
 
@@ -46,14 +47,25 @@ def summed_dimension(module: Module, load: Operation) -> int:
 
 def of_dot(symptom: Symptom) -> Iterator[Change]:
     """Yield what the tensor cores take in place of a dot that does not use them."""
-    dot = symptom.operation("multiply matrices")
+    dot, module, kind = symptom.operation("multiply matrices"), symptom.module, symptom.blame.kind
     if dot is None:
         return
-    if str(dot.operand_types[0].element) == "f32":
-        text = edits.with_precision(symptom.module, dot, "tf32")
+    element = str(dot.operand_types[0].element)
+    if kind == "target":
+        yield Change("compiled for sm_80, whose tensor cores Triton uses", {"target": "sm_80"})
+    elif kind == "precision":
+        text = edits.with_precision(module, dot, "tf32")
         yield Change('input_precision="tf32" for the dot', ttir=text)
-    elif symptom.blame.kind == "tile":
+    elif kind == "tile":
         yield from larger_tile(symptom, dot, 16)
+    elif element in ("f32", "f64"):
+        text = edits.with_halves(module, dot)
+        words = f"fp16 operands in place of {element.replace('f', 'fp')}"
+        if element == "f64":
+            single = parse(edits.with_fp32(module), stage=module.stage)
+            text = edits.with_halves(single, single.operations[dot.index])
+            words += ", and fp32 for the rest"
+        yield Change(words, ttir=text)
 
 
 def of_padding(symptom: Symptom) -> Iterator[Change]:
@@ -67,6 +79,15 @@ def of_converted(symptom: Symptom) -> Iterator[Change]:
     """Yield operands of a type that the matrix cores multiply, or a tile that they take."""
     dot, module = symptom.operation(*DOTS), symptom.module
     if dot is None:
+        return
+    rates = gpus.by_arch(symptom.target).rates if symptom.target else None
+    if dot.does == "multiply scaled matrices" and rates is not None and "fp4" not in rates.tensor:
+        newer = "gfx950" if symptom.is_amd else "sm_120"
+        yield Change(
+            f"compiled for {newer}, which multiplies scaled blocks",
+            {"target": newer},
+            cause=f"Triton has no scaled products on {symptom.target}: it scales the factors first",
+        )
         return
     if symptom.is_amd:
         for known, other in _OTHER_TYPES:

@@ -23,6 +23,9 @@ _DOT = re.compile(
     r"(?P<attributes>.*?) : (?P<left>\S+) \* (?P<right>\S+) -> (?P<result>tensor<[^<>]*>)"
     r"(?P<end>.*)"
 )
+_BOUNDS = re.compile(
+    r"(?<= = )%\S+ to %\S+ step %[\w$.#-]+(?=(?:(?: iter_args| ).*?)?(?: : (?P<type>\w+))? \{$)"
+)
 _WHILE = re.compile(
     r"(?P<results> *%\S+ = )scf\.while \((?P<first>.*)\) : \(.*\) -> \((?P<types>.*)\) \{"
 )
@@ -128,6 +131,28 @@ def with_sources(module: Module, operation: Operation, made: Sequence[Operation]
         return f"{names}{colon}{kinds}"
 
     return _edited(module, operation.span.line, edited)
+
+
+def with_halves(module: Module, dot: Operation) -> str:
+    """Return the text in which a dot multiplies its operands as fp16."""
+    lines = module.text.split("\n")
+    match = _DOT.fullmatch(lines[dot.span.line - 1])
+    if match is None:
+        return module.text
+    kinds = [match[each] for each in ("left", "right")]
+    halves = [f"{each.rpartition('x')[0]}xf16>" for each in kinds]
+    names = [f"%{_OWN}_{part}" for part in "ab"]
+    lines[dot.span.line - 1] = "\n".join(
+        [
+            f"{name} = arith.truncf {match[part]} : {kind} to {half}{match['end']}"
+            for name, part, kind, half in zip(names, "ab", kinds, halves, strict=True)
+        ]
+        + [
+            f"{match['name']} = tt.dot {', '.join(names)}, {match['c']}{match['attributes']} :"
+            f" {halves[0]} * {halves[1]} -> {match['result']}{match['end']}"
+        ]
+    )
+    return "\n".join(lines)
 
 
 def with_transposed(module: Module, dots: Iterable[Operation]) -> str:
@@ -336,6 +361,22 @@ def without_mask(module: Module, load: Operation) -> str:
         load.span.line,
         lambda line: re.sub(r"(?<= = tt\.load )(%[\w$.#-]+)(?:, %[\w$.#-]+)+", r"\1", line),
     )
+
+
+def run_once(module: Module, loops: Iterable[Operation]) -> str:
+    """Return the text in which ``scf.for`` loops have one iteration, which the compiler inlines."""
+    lines = module.text.split("\n")
+    for loop in loops:
+        bounds = _BOUNDS.search(lines[loop.span.line - 1])
+        if bounds is None:
+            return module.text
+        first, one = (f"%{_OWN}_{loop.index}_{value}" for value in (0, 1))
+        kind, line = bounds["type"] or "index", bounds.string
+        opening = f"{line[: bounds.start()]}{first} to {one} step {one}{line[bounds.end() :]}"
+        lines[loop.span.line - 1] = (
+            f"{first} = arith.constant 0 : {kind}\n{one} = arith.constant 1 : {kind}\n{opening}"
+        )
+    return "\n".join(lines)
 
 
 def as_for(module: Module, loop: Operation, stages: int) -> str:

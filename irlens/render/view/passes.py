@@ -94,6 +94,8 @@ def compiled_settings(side: Side) -> nodes.Settings:
         "target": side.target.full_name if side.target else None,
         "num_warps": config.num_warps,
         "num_stages": config.num_stages,
+        "maxnreg": config.maxnreg,
+        **(config.options or {}),
         **config.constexprs,
         "Triton": side.triton_version,
     }

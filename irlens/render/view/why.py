@@ -22,6 +22,8 @@ _NO_CAUSE = "cause not found: the finding goes with a change that leaves its cau
 #: What a pass leaves undone, where the dumps do not show it.
 _LEFT = {
     ("IRL305", ""): "which moves loads out of loops that store nothing only",
+    ("IRL401", "type"): "which leaves such products to multiply-adds",
+    ("IRL405", "scaled"): "which scales the factors and multiplies them in a wider type",
     ("IRL203", "several"): "which leaves such loads to the iteration that uses them",
 }
 #: What decides that is no pass.
@@ -151,7 +153,10 @@ def _decided(explanation: Explanation) -> str:
     if number is not None and left is not None:
         return f"{name}, pass {number}, {left}"
     if number is not None:
-        return f"{name}, pass {number}: the first that treats the line differently with the change"
+        what = "line" if finding.source is not None else "kernel"
+        return (
+            f"{name}, pass {number}: the first that treats the {what} differently with the change"
+        )
     if name in _OUTSIDE:
         return f"{name}: {_OUTSIDE[name]}"
     if name in ("ptxas", "LLVM"):

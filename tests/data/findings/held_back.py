@@ -39,6 +39,20 @@ IRLENS_KERNELS = {
         "options": {"num_warps": 4},
         "grid": ["rows"],
     },
+    "nested": {
+        "sizes": {"rows": 512, "n": 8192},
+        "args": {"x": "fp32[rows, n]", "w": "fp32[rows, BLOCK]", "y": "fp32[rows]", "n": "n", "share": 8},
+        "constexprs": {"BLOCK": 1024, "STAGES": 3, "EACH": True},
+        "options": {"num_warps": 4},
+        "grid": ["rows // 8"],
+    },
+    "skipped": {
+        "sizes": {"M": 1024, "N": 1024, "K": 1024},
+        "args": {"a": "fp16[M, K]", "b": "fp16[K, N]", "c": "fp32[M, N]", "N": "N", "K": "K", "first": 256},
+        "constexprs": {"B": 32, "SKIP": True},
+        "options": {"num_warps": 4, "num_stages": 3},
+        "grid": ["M // B", "N // B"],
+    },
 }  # fmt: skip
 
 
@@ -117,3 +131,32 @@ def described(x, y, n, BLOCK: tl.constexpr, STAGES: tl.constexpr):
     for start in tl.range(0, n, BLOCK, num_stages=STAGES):
         total += tl.reshape(x.load([row, start]), (BLOCK,)).to(tl.float32)
     tl.store(y + row, tl.sum(total))
+
+
+@triton.jit
+def nested(
+    x, w, y, n, share, BLOCK: tl.constexpr, STAGES: tl.constexpr, EACH: tl.constexpr
+):  # fmt: skip
+    """Weighted sums of some rows, with a block of weights for each or for all."""
+    first, columns = tl.program_id(0) * share, tl.arange(0, BLOCK)
+    weights = tl.load(w + columns)
+    for row in tl.range(first, first + share, num_stages=STAGES):
+        if EACH:
+            weights = tl.load(w + row * BLOCK + columns)
+        total = tl.zeros((BLOCK,), tl.float32)
+        for start in tl.range(0, n, BLOCK, num_stages=STAGES):
+            total += tl.load(x + row * n + start + columns) * weights
+        tl.store(y + row, tl.sum(total))
+
+
+@triton.jit
+def skipped(a, b, c, N, K, first, B: tl.constexpr, SKIP: tl.constexpr):
+    """Product that leaves out blocks of K, by a condition or none."""
+    m, n = tl.program_id(0) * B + tl.arange(0, B), tl.program_id(1) * B + tl.arange(0, B)
+    acc = tl.zeros((B, B), c.dtype.element_ty)
+    for start in range(0, K, B):
+        k = start + tl.arange(0, B)
+        if not SKIP or start >= first:
+            x, w = tl.load(a + m[:, None] * K + k), tl.load(b + k[:, None] * N + n)
+            acc = tl.dot(x, w, acc, out_dtype=acc.dtype)
+    tl.store(c + m[:, None] * N + n, acc)
