@@ -289,6 +289,8 @@ TABLE: list[Row] = [
      "one iteration of the loop at line"),
     (f"{HELD}:nested", "gfx942", {}, {}, "IRL203", "weights =", AMD_LOOPS,
      "one iteration of the loop at line"),
+    (f"{HELD}:skipped", "gfx942", {"SKIP": "False"}, {"K": "1000", "first": "250"}, "IRL203",
+     "tl.load(", AMD_LOOPS, "K known to be a multiple of 16"),
     (f"{HELD}:skipped", "gfx942", {}, {}, "IRL204", "in range(", AMD_LOOPS,
      "the condition at line"),
     (f"{FINDINGS}/dots.py:dots", "sm_75", {}, HALVES, "IRL401", "tl.dot(",

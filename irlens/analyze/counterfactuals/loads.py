@@ -97,7 +97,7 @@ def _wider(symptom: Symptom, load: Operation | None) -> Iterator[Change]:
         yield Change("a value of 4 bytes in its place", ttir=text)
     yield from _loaded_divisible(module, loads)
     yield from _described(module)
-    yield from _all_divisible(module)
+    yield from _divisible(symptom)
     yield from _of_mask(module, load)
     yield from _contiguous(module, loads)
     if load is not None:
@@ -187,10 +187,15 @@ def _one_way(symptom: Symptom, loop: Operation | None) -> Iterator[Change]:
             )
 
 
-def _all_divisible(module: Module) -> Iterator[Change]:
-    names = edits.not_divisible(module)
-    if names:
-        yield Change(known_multiples(names), ttir=edits.with_divisible(module, names))
+def _divisible(symptom: Symptom) -> Iterator[Change]:
+    """Yield the arguments that make the line's accesses narrow as multiples of 16, then all."""
+    module, source = symptom.module, symptom.finding.source
+    narrow = [each for each in symptom.others if each.code == "IRL301" and each.source == source]
+    blamed = [name for each in narrow if each.blame is not None for name in each.blame.arguments]
+    every = edits.not_divisible(module)
+    for names in dict.fromkeys((tuple(each for each in every if each in blamed), tuple(every))):
+        if names:
+            yield Change(known_multiples(names), ttir=edits.with_divisible(module, names))
 
 
 def _described(module: Module) -> Iterator[Change]:
