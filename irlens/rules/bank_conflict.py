@@ -134,7 +134,7 @@ def _passes(module: Module, operation: Operation, arch: Arch) -> float | None:
         return None
     if operation.name == _COPY and len(tensor.shape) > 1:
         return _copied(module, tensor, descriptor) if arch.vendor == "nvidia" else None
-    encoding, bits = encoding_of(module, tensor), tensor.element.bits
+    encoding, bits = encoding_of(module, tensor), descriptor.element.bits  # a copy's are pointers
     if encoding is None or encoding.kind not in _BY_THREADS or bits is None or bits < 8:
         return None
     registers = linear_map(tensor.layout, tensor.shape, module.aliases)

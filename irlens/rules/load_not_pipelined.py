@@ -222,6 +222,10 @@ def _reason(load: LoopLoad, facts: Facts) -> str:
     if load.reason == UNKNOWN and facts.assembly is not None:
         widths = access_widths(facts.assembly)
         here = [widths[place] for place in widths if place[0] == "load" and load.source in place[1]]
+        reads = facts.ttgir.doing("load") if facts.ttgir is not None else ()
+        chains = (each.location for each in reads if each.span.line == load.line)
+        exact = ("load", next(chains, ()))  # a helper may be called several times
+        here = [widths[exact]] if exact in widths else here
         if here and max(max(sizes) for sizes in here) < _SMALLEST_COPY:
             return (too_narrow(facts.ttgir) if facts.ttgir else "") or UNKNOWN
     if load.reason == UNKNOWN and facts.ttgir and _is_of_loaded_address(load, facts):

@@ -71,6 +71,8 @@ _OF_LOOPS, _STAGES = PIPELINE_FINDINGS | LOOP_FINDINGS, ("Latenc", "ScheduleLoop
 _WITHOUT_STAGES = "IRL204"
 #: The finding of a launch that the GPU refuses.
 _REFUSED = "IRL101"
+#: The pass that gives threads their elements.
+_COALESCES = "TritonGPUCoalesce"
 #: The finding of products that ptxas serialized.
 _SERIALIZED = "IRL404"
 #: Registers that limit the occupancy, and what fewer of them may lead to.
@@ -273,6 +275,10 @@ class _Laboratory:
                 cause = change.cause or holders or cause
                 name, number = self._decided(finding, change)
                 break
+        if finding.code == "IRL302" and not name and _proof(experiments) == "proved":
+            kind = symptom.blame.kind
+            name = "the addresses" if kind == "apart" else name
+            name, number = self._numbered(_COALESCES) if kind == "held" else (name, None)
         if by_assembler(finding):
             name = "ptxas" if self._is_nvidia() else "LLVM"
         elif (known := decided_by(finding)) and not is_pass(known):
@@ -578,8 +584,10 @@ def _is_of_stages(name: str, change: Change, code: str) -> bool:
 def _otherwise(finding: Finding, same: list[Finding]) -> str:
     """Return the reason of a finding that stays, if that is of another kind."""
     one, other = finding.blame, same[0].blame
-    if one is None or other is None or one.kind == other.kind or one.reason == other.reason:
+    if one is None or other is None or one.reason == other.reason:
         return ""
+    if one.kind == other.kind and finding.code != "IRL203":
+        return ""  # other figures
     return other.reason
 
 

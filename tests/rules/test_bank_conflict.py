@@ -72,3 +72,8 @@ def test_counts_the_least_of_amd(look: Look) -> None:
     assert look(CODE, "flash_attention", "gfx942", num_stages=1) == []
     halves = {"a_ptr": "fp16[M, K]", "b_ptr": "fp16[K, N]"}
     assert look(CODE, "dots.py", "gfx942", args=halves) == []
+
+
+def test_copies_of_vectors_are_counted_by_their_elements_and_not_by_pointers(look: Look) -> None:
+    """Each thread copies 8 bytes, and its neighbour the next ones."""
+    assert look(CODE, "loads.py:row_sum", STAGES=3, args={"x_ptr": "int8[n_rows, n_cols]"}) == []

@@ -3,18 +3,19 @@
 from collections.abc import Iterator
 
 import pytest
+from msgspec.structs import replace
 
 from irlens.analyze import counterfactuals
-from irlens.analyze.counterfactuals import Change, Symptom
+from irlens.analyze.counterfactuals import Change, Symptom, changes_for
 from irlens.analyze.counterfactuals.change import more_warps
 from irlens.artifacts import pass_dumps
 from irlens.isa.mlir import parse
 from irlens.model.config import Config
-from irlens.model.report import Finding
+from irlens.model.report import Blame, Finding
 from irlens.model.why import Explanation
 from irlens.session import Configurations
 from irlens.session.session import Session
-from irlens.session.why import why
+from irlens.session.why import _otherwise, why
 
 _FINDING = Finding(
     code="IRL310", severity="note", message="", hint="", stage=None, line=None, source=None
@@ -117,6 +118,25 @@ def test_no_more_warps_are_tried_than_a_cta_has(target: str, most: int) -> None:
     )
     symptom = Symptom(_FINDING, module, config, target=target)
     assert [each.settings["num_warps"] for each in more_warps(symptom)][-1] == str(most)
+
+
+def test_accumulators_of_serialized_products_take_fewer_registers_in_a_smaller_tile() -> None:
+    blame = Blame(reason="the accumulators are 512 registers per thread", kind="registers")
+    config = Config(
+        num_warps=4, num_stages=3, num_ctas=None, maxnreg=None, constexprs={"BM": 256}, args={}
+    )
+    finding = replace(_FINDING, code="IRL404", stage="ptx", blame=blame)
+    symptom = Symptom(finding, parse("module {\n}\n", stage="ttir"), config, target="sm_90")
+    words = [each.words for each in changes_for(symptom)]
+    assert "num_warps=8" in words
+    assert "BM=128 in place of 256" in words
+
+
+def test_another_reason_of_a_load_is_said() -> None:
+    before = replace(_FINDING, code="IRL203", blame=Blame(reason="one"))
+    after = replace(_FINDING, code="IRL203", blame=Blame(reason="another"))
+    assert _otherwise(before, [after]) == "another"
+    assert _otherwise(replace(before, code="IRL501"), [after]) == ""
 
 
 def test_a_change_that_cannot_be_launched_removes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from irlens.analyze.counterfactuals.change import (
     more_warps,
     stages_of,
 )
+from irlens.analyze.counterfactuals.launches import smaller_tiles
 from irlens.analyze.mlir_loops import carried
 from irlens.isa.mlir import Module, Operation, edits, parse
 from irlens.isa.mlir.operations import Deed
@@ -28,21 +29,28 @@ _COLUMNS = 8
 _ROWS = 64
 #: Operands of a product: two factors and what it adds to; a scaled one has scales behind factors.
 _WITHOUT_SCALES = 3
+#: Dimensions of a matrix; one with more is taken apart or joined.
+_MATRIX = 2
 #: Types that matrix cores do not take, and the ones of the same size that they do.
 _OTHER_TYPES = (("f8E4M3FN", "f8E4M3FNUZ"), ("f8E5M2", "f8E5M2FNUZ"))
 
 
 def summed_dimension(module: Module, load: Operation) -> int:
-    """Return the dimension of a loaded tile over which a dot of its loop sums: -1, or -2 of B."""
+    """Return the dimension of a loaded tile over which a dot of its loop sums: -1, or -2 of B.
+
+    Of a tile that is transposed before it is the other one.
+    """
     beside = module.operations[load.parent] if load.parent is not None else None
     dots = [each for each in module.body(beside) if each.does in DOTS] if beside is not None else []
-    right = False
+    right = turned = False
     for each in dots:
         before = 2 if len(each.operands) > _WITHOUT_SCALES + 1 else 1  # the left one and its scale
-        right |= load in computed_from(module, each, before + 1) and load not in computed_from(
-            module, each, before
-        )
-    return -2 if right else -1
+        left, both = (computed_from(module, each, count) for count in (before, before + 1))
+        right |= load in both and load not in left
+        swaps = (t for t in both if t.does == "transpose" and len(t.result_type.shape) == _MATRIX)
+        turns = [t for t in swaps if load in computed_from(module, t)]
+        turned |= len(turns) % 2 == 1
+    return -2 if right != turned else -1
 
 
 def of_dot(symptom: Symptom) -> Iterator[Change]:
@@ -153,6 +161,7 @@ def of_serialized(symptom: Symptom) -> Iterator[Change]:
     elif symptom.blame.kind == "registers":
         yield from more_registers(symptom)
         yield from more_warps(symptom)
+        yield from smaller_tiles(symptom)
     elif symptom.finding.stage == "ttgir":
         yield from _alone(symptom)
     else:

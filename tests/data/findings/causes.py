@@ -27,6 +27,20 @@ IRLENS_KERNELS = {
         "options": {"num_warps": 4, "num_stages": 3},
         "grid": ["M // BM", "N // BN"],
     },
+    "turned": {
+        "sizes": {"M": 1024, "N": 1024, "K": 2048},
+        "args": {"a": "fp8e5[K, M]", "b": "fp8e5[N, K]", "c": "fp32[M, N]", "M": "M", "K": "K"},
+        "constexprs": {"BM": 64, "BN": 64, "BK": 64, "ALONG_K": False},
+        "options": {"num_warps": 4, "num_stages": 3},
+        "grid": ["M // BM", "N // BN"],
+    },
+    "helped": {
+        "sizes": {"M": 1024, "N": 1024, "K": 2048},
+        "args": {"a": "fp16[M, K]", "b": "fp16[K, N]", "c": "fp32[M, N]", "N": "N", "K": "K"},
+        "constexprs": {"BM": 64, "BN": 64, "BK": 64},
+        "options": {"num_warps": 4, "num_stages": 3},
+        "grid": ["M // BM", "N // BN"],
+    },
     "backwards": {
         "args": {"x": "fp32[8192, 1024]", "out": "fp32[8192, 1024]", "n": 1024},
         "constexprs": {"BLOCK": 1024, "TURN": True},
@@ -107,6 +121,42 @@ def decayed(
         total = tl.dot(x, y, total)
         if EACH:
             tl.store(c + m[:, None] * N + n[None, :], total)
+    tl.store(c + m[:, None] * N + n[None, :], total)
+
+
+@triton.jit
+def turned(
+    a, b, c, M, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, ALONG_K: tl.constexpr
+):
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    total = tl.zeros((BM, BN), tl.float32)
+    for i in range(0, K, BK):
+        if ALONG_K:
+            x = tl.load(a + m[:, None] * K + (i + k)[None, :])
+        else:
+            x = tl.trans(tl.load(a + (i + k)[:, None] * M + m[None, :]))
+        y = tl.load(b + n[:, None] * K + (i + k)[None, :])
+        total = tl.dot(x, tl.trans(y), total)
+    tl.store(c + m[:, None] * BN + n[None, :], total)
+
+
+@triton.jit
+def tile_at(pointer, rows, columns, stride):
+    return tl.load(pointer + rows[:, None] * stride + columns[None, :])
+
+
+@triton.jit
+def helped(a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    total = tl.zeros((BM, BN), tl.float32)
+    for i in range(0, K, BK):
+        x = tile_at(a, m, i + k, K)
+        y = tile_at(b, i + k, n, N)
+        total = tl.dot(x, y, total)
     tl.store(c + m[:, None] * N + n[None, :], total)
 
 
