@@ -93,8 +93,9 @@ def _widened(facts: Facts, product: MatrixProduct) -> Match | None:
 
 
 def on_request(facts: Facts) -> Iterator[Match]:
-    """Yield also products in the instructions of earlier GPUs, which do not reach the peak."""
+    """Yield also products of types that the GPU lacks, and in the instructions of earlier GPUs."""
     arch = facts.gpu.arch if facts.gpu is not None else None
+    yield from filter(None, (_absent(facts, product) for product in facts.products))
     if arch is None or arch.vendor != "nvidia":
         return
     capability = int(arch.name.removeprefix("sm_"))
@@ -102,7 +103,7 @@ def on_request(facts: Facts) -> Iterator[Match]:
     for product in facts.products:
         if newest is None or not (product.instruction or "").startswith("mma.sync"):
             continue
-        if product.slows_down or _widened(facts, product) is not None:
+        if product.slows_down or _widened(facts, product) or _absent(facts, product):
             continue
         kind, reason = newest.refusal(product, facts.config.num_warps)
         place = f" at {product.source}" if product.source is not None else ""
@@ -117,6 +118,24 @@ def on_request(facts: Facts) -> Iterator[Match]:
             source=product.source,
             blame=Blame(reason=reason, kind=kind),
         )
+
+
+def _absent(facts: Facts, product: MatrixProduct) -> Match | None:
+    """Return the finding for a product of a type that no matrix instruction of the GPU takes."""
+    if facts.gpu is None or facts.gpu.rates is None or not product.on_tensor_cores:
+        return None
+    if product.slowdown is not None or product.computed in (None, product.operands):
+        return None
+    place = f" at {product.source}" if product.source is not None else ""
+    reason = f"{facts.gpu.arch.name} has no matrix instruction for {product.operands}"
+    return Match(
+        message=f"the product{place} is computed {product.computed_how}: {reason}",
+        hint=f"use a GPU that multiplies {product.operands}; here the type saves memory alone",
+        stage="ttir",
+        line=product.line,
+        source=product.source,
+        blame=Blame(reason=reason, kind="absent"),
+    )
 
 
 class _Newest(NamedTuple):
@@ -201,5 +220,7 @@ def _hint(facts: Facts, product: MatrixProduct) -> str:
         return "without block-scaled products, multiply fp8 with tl.dot and scale the result"
     amd = facts.gpu is not None and facts.gpu.arch.vendor == "amd"
     if amd and product.operands.startswith(("e4m3", "e5m2")):
+        if "fnuz" in product.operands:
+            return "use the formats without fnuz, tl.float8e4nv and tl.float8e5"
         return "use the fnuz formats if the GPU multiplies those alone: tl.float8e4b8"
     return "compile with another version of Triton, and compare"

@@ -99,4 +99,6 @@ def _remedy(product: Product, dot: Operation, facts: Facts) -> tuple[str, str]:
 
 def _no_instruction(product: Product, facts: Facts) -> str:
     name = facts.gpu.arch.name if facts.gpu is not None else "this GPU"
-    return f"Triton has no matrix instruction of {name} for {product.left}"
+    left, right = product.left, product.right
+    kinds = left if left == right else f"{left} × {right}"
+    return f"Triton has no matrix instruction of {name} for {kinds}"

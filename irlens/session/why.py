@@ -567,7 +567,13 @@ def _is_same(one: Finding, other: Finding) -> bool:
 
 
 def _refused_then(finding: Finding, change: Change, outcome: Outcome) -> str:
-    """Return why the load of a loop that has stages now is not pipelined either; else empty."""
+    """Return why the load of a loop that has stages now is not pipelined either; else empty.
+
+    Likewise of a product that tensor cores do not compute in another type, since in none.
+    """
+    if finding.code == "IRL405":
+        dots = outcome.findings("IRL401")
+        return next((each.message for each in dots if each.source == finding.source), "")
     its_own = finding.blame is not None and finding.blame.kind == _OWN
     if (finding.code != _WITHOUT_STAGES and not its_own) or change.at is None:
         return ""

@@ -213,6 +213,7 @@ _BY_KIND: Mapping[tuple[str, str], str] = {
     ("IRL311", "target"): _WITHOUT_TMA,
     ("IRL314", "operand"): "the order of operands",
     ("IRL401", "type"): _ACCELERATES,
+    ("IRL405", "absent"): _ACCELERATES,
     ("IRL405", "scaled"): _ACCELERATES,
     ("IRL405", "widened"): "the operands' types",
 }

@@ -38,7 +38,7 @@ class Change(msgspec.Struct, frozen=True):
         grows: The dimension of the access's tile that is blamed, from the end (-1); a change that
             makes this one longer, and no other, changes the cause. ``None`` if unknown.
         against: Another finding, which it is to remove and blames; ``None`` if it blames none.
-        renamed: The type that it writes, and the one that it writes it for: no pass decides these.
+        renamed: Types that it writes, each with the one that stood there: no pass decides these.
     """
 
     words: str
@@ -50,7 +50,7 @@ class Change(msgspec.Struct, frozen=True):
     without: tuple[str, ...] = ()
     grows: int | None = None
     against: Finding | None = None
-    renamed: tuple[str, str] | None = None
+    renamed: tuple[tuple[str, str], ...] = ()
 
 
 def setting(name: str, value: int, *, is_cause: bool = True, grows: int | None = None) -> Change:

@@ -31,8 +31,8 @@ _ROWS = 64
 _WITHOUT_SCALES = 3
 #: Dimensions of a matrix; one with more is taken apart or joined.
 _MATRIX = 2
-#: Types that matrix cores do not take, and the ones of the same size that they do.
-_OTHER_TYPES = (("f8E4M3FN", "f8E4M3FNUZ"), ("f8E5M2", "f8E5M2FNUZ"))
+#: Formats of 8 bits, and those of the same size that CDNA 3 takes, and it alone.
+_TO_FNUZ = [("f8E4M3FN", "f8E4M3FNUZ"), ("f8E5M2", "f8E5M2FNUZ")]
 
 
 def summed_dimension(module: Module, load: Operation) -> int:
@@ -74,6 +74,8 @@ def of_dot(symptom: Symptom) -> Iterator[Change]:
             text = edits.with_halves(single, single.operations[dot.index])
             words += ", and fp32 for the rest"
         yield Change(words, ttir=text)
+    elif symptom.is_amd:
+        yield from _of_other_formats(module)
 
 
 def of_padding(symptom: Symptom) -> Iterator[Change]:
@@ -97,12 +99,12 @@ def of_converted(symptom: Symptom) -> Iterator[Change]:
             cause=f"Triton has no scaled products on {symptom.target}: it scales the factors first",
         )
         return
-    if symptom.is_amd:
-        for known, other in _OTHER_TYPES:
-            text = edits.with_type(module, known, other)
-            if text != module.text:
-                words = f"operands of {other} in place of {known}"
-                yield Change(words, ttir=text, renamed=(other, known))
+    if symptom.blame.kind == "absent":
+        newer = "gfx950" if symptom.is_amd else "sm_89"
+        yield Change(f"compiled for {newer}, which multiplies 8-bit floats", {"target": newer})
+    elif symptom.is_amd:
+        yield from _of_other_formats(module)
+    if symptom.is_amd or symptom.blame.kind == "absent":
         return
     warps, kind = symptom.config.num_warps, symptom.blame.kind
     if kind == "widened":
@@ -115,6 +117,21 @@ def of_converted(symptom: Symptom) -> Iterator[Change]:
         yield from larger_tile(symptom, dot, _COLUMNS, blamed=-1)
     elif kind not in ("warps", "batch", "type"):
         yield from larger_tile(symptom, dot, _ROWS, blamed=-2)
+
+
+def _of_other_formats(module: Module) -> Iterator[Change]:
+    """Yield all 8-bit floats in the formats that the matrix cores take."""
+    for pairs in (_TO_FNUZ, [pair[::-1] for pair in _TO_FNUZ]):
+        text, found = module, []
+        for known, other in pairs:
+            edited = edits.with_type(text, known, other)
+            if edited != text.text:
+                found.append((other, known))
+                text = parse(edited, stage=module.stage)
+        if found:
+            others, known = (" and ".join(each) for each in zip(*found, strict=True))
+            words = f"operands of {others} in place of {known}"
+            yield Change(words, ttir=text.text, renamed=tuple(found))
 
 
 def of_right_operand(symptom: Symptom) -> Iterator[Change]:

@@ -56,14 +56,14 @@ class LineFollower:
         location: The line of Python; ``None`` for all of the kernel, and then for the types of
             results alone, which say what is allocated.
         names: The operations to look at; all of the line if empty.
-        renamed: A word of the IR, and the one to read in its place.
+        renamed: Words of the IR, each with the one to read in its place.
     """
 
     def __init__(
         self,
         location: SourceLocation | None,
         names: Collection[str] = (),
-        renamed: tuple[str, str] | None = None,
+        renamed: Sequence[tuple[str, str]] = (),
     ) -> None:
         self._location, self._names, self._renamed = location, frozenset(names), renamed
         self._text = ""
@@ -73,8 +73,8 @@ class LineFollower:
         """Return the line's operations, layouts written out; ``None`` if the IR cannot be read."""
         if text != self._text:
             self._text = text
-            if self._renamed is not None:
-                text = text.replace(*self._renamed)
+            for word, other in self._renamed:
+                text = text.replace(word, other)
             try:
                 module = mlir.parse(text, stage=STAGE)
             except ArtifactError:
@@ -107,7 +107,7 @@ def deciding(
     *,
     layouts: bool = True,
     lasting: bool = False,
-    renamed: tuple[str, str] | None = None,
+    renamed: Sequence[tuple[str, str]] = (),
 ) -> tuple[str, int | None]:
     """Return the first pass after which a line of Python differs between two compilations.
 
@@ -118,7 +118,7 @@ def deciding(
         names: The operations to look at; all of the line if empty.
         lasting: Whether to return the pass from which on the operations' numbers differ for good,
             as far as the IR can be read, in place of the first.
-        renamed: A word of the second IR, and the one to read in its place.
+        renamed: Words of the second IR, each with the one to read in its place.
 
     Returns:
         The pass and its number in the first compilation; ``None`` for a pass that only the second

@@ -23,6 +23,7 @@ _NO_CAUSE = "cause not found: the finding goes with a change that leaves its cau
 _LEFT = {
     ("IRL305", ""): "which moves loads out of loops that store nothing only",
     ("IRL401", "type"): "which leaves such products to multiply-adds",
+    ("IRL405", "absent"): "which converts the factors to a type that the GPU multiplies",
     ("IRL405", "scaled"): "which scales the factors and multiplies them in a wider type",
     ("IRL203", "several"): "which leaves such loads to the iteration that uses them",
 }
