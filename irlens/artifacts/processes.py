@@ -9,15 +9,11 @@ safe where there are threads, and follows the thread that forked.
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stderr
+from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import msgspec
-
-if TYPE_CHECKING:
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing.context import BaseContext
 
 _SHELL = "/bin/sh"
 #: Kills the group "$0" (0: the shell's own) at the end of stdin; a line means that it has ended.
@@ -50,69 +46,6 @@ def can_fork() -> bool:
     import threading
 
     return sys.platform == "linux" and threading.active_count() == 1
-
-
-def start_pool(workers: int) -> "ProcessPoolExecutor":
-    """Return worker processes, which end with this one and leave Ctrl-C to it.
-
-    Where a fork is safe they start with the modules that this process has loaded.
-    """
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    context: BaseContext = get_context("fork") if can_fork() else _safe_context()
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
-
-
-def _safe_context() -> "BaseContext":
-    from irlens.artifacts.spawning import SafeContext, start_tracker
-
-    # The tracker inherits stderr, and that of a running Textual app is not a file.
-    with redirect_stderr(sys.__stderr__):
-        start_tracker()
-    return SafeContext()
-
-
-def kill(pool: "ProcessPoolExecutor") -> None:
-    """Kill the workers of a pool, whose tasks the interpreter would wait for at exit."""
-    for each in list((pool._processes or {}).values()):  # `kill_workers` comes with Python 3.14
-        each.kill()
-    end(pool)
-
-
-def end(pool: "ProcessPoolExecutor") -> None:
-    """End a pool and wait until its workers have ended.
-
-    The interpreter waits for them at exit all the same, and then wakes the pool's own thread, which
-    fails with a traceback if that thread ends in this moment.
-    """
-    pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _start_worker() -> None:
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to all processes
-    end_with_parent()
-
-
-def end_with_parent() -> None:
-    """End this worker process of ``multiprocessing`` as soon as the process that started it ends.
-
-    Its parent may be killed while the workers wait for tasks, or compute.
-    """
-    import threading
-
-    threading.Thread(target=_wait_for_parent, daemon=True).start()
-
-
-def _wait_for_parent() -> None:
-    import multiprocessing
-
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 @lru_cache(maxsize=1)

@@ -43,23 +43,25 @@ def _spread(due: Sequence[Due], make: Callable[[Sequence[Due]], None]) -> None:
     """Call ``make`` in worker processes, one for each processor."""
     from concurrent.futures.process import BrokenProcessPool
 
+    from irlens.artifacts import pools
+
     due = sorted(due, key=_alike)
     size = max(_BATCH, min(_MOST, len(due) // (_TASKS * processes.processors())))
     batches = [due[at : at + size] for at in range(0, len(due), size)]
     if processes.can_fork():
         import irlens.report  # noqa: F401  # once, for all workers
 
-    executor = processes.start_pool(processes.processors())
+    executor = pools.start_pool(processes.processors())
     try:
         for _ in executor.map(make, batches):
             pass
     except BrokenProcessPool:  # a worker was killed, perhaps for its memory
         return
     except BaseException:
-        processes.kill(executor)
+        pools.kill(executor)
         raise
     finally:
-        processes.end(executor)
+        pools.end(executor)
 
 
 def _alike(due: Due) -> tuple[str, str, bytes]:

@@ -215,9 +215,11 @@ class EntryReader:
         from concurrent.futures import as_completed
         from concurrent.futures.process import BrokenProcessPool
 
+        from irlens.artifacts import pools
+
         with self._starting:
             workers = max(1, min(processes.processors() - 1, _MAX_WORKERS))
-            pool = self._pool = self._pool or processes.start_pool(workers)
+            pool = self._pool = self._pool or pools.start_pool(workers)
             batches = list(self._batches(unread, workers))
         tasks = []
         try:

@@ -24,8 +24,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from irlens.artifacts import locks, processes, store
-from irlens.artifacts.spawning import SafeProcess, start_tracker
+from irlens.artifacts import locks, pools, processes, store
+from irlens.artifacts.pools import SafeProcess, start_tracker
 from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.compiler import crashes
 from irlens.model.errors import IrlensError
@@ -358,4 +358,4 @@ def _start_worker(logs: str, collections: tuple[int, int, int]) -> None:
     sys.stderr.flush()
     os.dup2(log, sys.stderr.fileno())
     os.close(log)
-    processes.end_with_parent()
+    pools.end_with_parent()

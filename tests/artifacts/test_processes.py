@@ -32,11 +32,11 @@ WORKERS = """
 import sys, time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from irlens.artifacts import processes
+from irlens.artifacts import pools
 
 if __name__ == "__main__":
     executor = ProcessPoolExecutor(
-        3, mp_context=get_context(sys.argv[1]), initializer=processes.end_with_parent
+        3, mp_context=get_context(sys.argv[1]), initializer=pools.end_with_parent
     )
     tasks = [executor.submit(time.sleep, 600) for _ in range(3)]
     while len(executor._processes) < 3: time.sleep(0.01)

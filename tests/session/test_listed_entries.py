@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from irlens.artifacts import processes
+from irlens.artifacts import pools, processes
 from irlens.artifacts.load import load
 from irlens.model.capture import Capture
 from irlens.session.exchange import Entry
@@ -31,7 +31,7 @@ def test_tasks_grow_from_one_group_of_rows_to_the_next_while_all_workers_have_on
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pool = _Pool()
-    monkeypatch.setattr(processes, "start_pool", lambda _: pool)
+    monkeypatch.setattr(pools, "start_pool", lambda _: pool)
     monkeypatch.setattr(processes, "processors", lambda: 3)
     (capture,) = load(CAPTURES / "softmax-h100")
     assert isinstance(capture, Capture)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
-from irlens.artifacts import processes
+from irlens.artifacts import pools
 from irlens.artifacts.entries import Listing
 from irlens.model.errors import IrlensError
 from irlens.session.scan.entry_rows import EntryRows, Wanted, read_rows
@@ -69,9 +69,9 @@ class Reader(Generic[T]):
 
     def __exit__(self, interrupted: type[BaseException] | None, *_: object) -> None:
         if self._pool is not None and interrupted is not None:
-            processes.kill(self._pool)
+            pools.kill(self._pool)
         elif self._pool is not None:
-            processes.end(self._pool)
+            pools.end(self._pool)
 
     def pass_on(self, tag: T, rows: EntryRows) -> Iterator[tuple[T, EntryRows]]:
         """Put known rows in line; yield what is ready and first in line."""
@@ -135,6 +135,6 @@ class Reader(Generic[T]):
             batch.wait = lambda: rows
             return batch.wait
         if self._pool is None:
-            self._pool = processes.start_pool(self._jobs)
+            self._pool = pools.start_pool(self._jobs)
         batch.wait = self._pool.submit(read_rows, batch.entries).result
         return batch.wait

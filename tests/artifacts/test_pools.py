@@ -9,12 +9,12 @@ import pytest
 #: Threads make a fork unsafe, so that the pool spawns.
 POOL = """
 import os, threading
-from irlens.artifacts import processes
+from irlens.artifacts import pools
 if __name__ == "__main__":
     threading.Thread(target=threading.Event().wait, daemon=True).start()
-    pool = processes.start_pool(1)
+    pool = pools.start_pool(1)
     assert pool.submit(os.getpid).result() != os.getpid()
-    processes.end(pool)
+    pools.end(pool)
 """
 SWEEP = """
 from irlens.sweeps import worker_pool
