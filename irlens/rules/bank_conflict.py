@@ -87,6 +87,7 @@ def find(facts: Facts) -> Iterator[Match]:
         reported.add(source)
         held = _moved_at_once(operation)
         verb = "reads" if operation.name == "ttg.local_load" else "writes"
+        is_own = held is not None and facts.ttir is not None and facts.ttir.stage == "ttgir"
         yield Match(
             message=(
                 f"{source} {verb} {facts.words.shared_memory} with {passes:.0f}-way bank conflicts:"
@@ -102,7 +103,7 @@ def find(facts: Facts) -> Iterator[Match]:
                     if held
                     else f"threads go down the columns of the buffer that it {verb}"
                 ),
-                kind=verb,
+                kind="vector" if is_own else verb,  # Gluon's layouts are the kernel's own
                 suffices=held,
             ),
         )

@@ -13,6 +13,7 @@ from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.counterfactuals import (
     ACCESSES,
     ALLOCATES,
+    COALESCES,
     DOTS,
     LASTING,
     LIMITS,
@@ -71,8 +72,6 @@ _OF_LOOPS, _STAGES = PIPELINE_FINDINGS | LOOP_FINDINGS, ("Latenc", "ScheduleLoop
 _WITHOUT_STAGES = "IRL204"
 #: The finding of a launch that the GPU refuses.
 _REFUSED = "IRL101"
-#: The pass that gives threads their elements.
-_COALESCES = "TritonGPUCoalesce"
 #: The finding of products that ptxas serialized.
 _SERIALIZED = "IRL404"
 #: Registers that limit the occupancy, and what fewer of them may lead to.
@@ -278,7 +277,7 @@ class _Laboratory:
         if finding.code == "IRL302" and not name and _proof(experiments) == "proved":
             kind = symptom.blame.kind
             name = "the addresses" if kind == "apart" else name
-            name, number = self._numbered(_COALESCES) if kind == "held" else (name, None)
+            name, number = self._numbered(COALESCES) if kind == "held" else (name, None)
         if by_assembler(finding):
             name = "ptxas" if self._is_nvidia() else "LLVM"
         elif (known := decided_by(finding)) and not is_pass(known):

@@ -23,6 +23,7 @@ from irlens.model.report import Finding
 __all__ = [
     "ACCESSES",
     "ALLOCATES",
+    "COALESCES",
     "DECIDED_BY_ASSEMBLER",
     "DOTS",
     "LASTING",
@@ -190,6 +191,8 @@ _OF_PASSES = frozenset({"buffered", "chained", "refused"})
 _OF_AMD = "TritonAMDGPUScheduleLoops"
 #: The pass that awaits products.
 _PIPELINES = "TritonGPUPipeline"
+#: The pass that gives threads their elements.
+COALESCES = "TritonGPUCoalesce"
 #: The pass that makes pointers of descriptors on GPUs without TMA.
 _WITHOUT_TMA = "TritonRewriteTensorDescriptorToPointer"
 #: NVIDIA's pass that gives products to the tensor cores, which an experiment gives other types.
@@ -243,6 +246,8 @@ def decided_by(finding: Finding) -> str:
         return "the assembler" if kind == "registers" else "the configuration"
     suffices = finding.blame.suffices if finding.blame is not None else None
     in_gluon = code == "IRL302" and finding.stage == "ttgir" and kind == "held"
+    if code == "IRL303" and suffices and kind != "vector":
+        return COALESCES
     if in_gluon or (code == "IRL303" and suffices):
         return "the layout of the vector"
     if code == "IRL404" and finding.stage == "ttgir":

@@ -329,6 +329,10 @@ def of_conflict(symptom: Symptom) -> Iterator[Change]:
     if module.stage != "ttir":
         return
     access = symptom.operation(*ACCESSES, "reshape", "transpose", "multiply matrices")
+    is_vector = symptom.blame.suffices is not None
+    if is_vector:
+        yield from _as_few_beside(symptom, access) if access is not None else ()
+        yield from more_warps(symptom)
     if symptom.blame.kind == "writes" and access is not None:
         loads = [access] if access.does == "load" else computed_from(module, access)
         for each in loads:
@@ -344,7 +348,8 @@ def of_conflict(symptom: Symptom) -> Iterator[Change]:
             without=SPECIALIZING,
         )
     if loop is not None:
-        yield stages_of(module, loop, 1, ", which needs no buffer")
+        words = ", which needs no buffer"
+        yield stages_of(module, loop, 1, words, is_cause=not is_vector)
 
 
 def along_k(symptom: Symptom, load: Operation | None) -> Iterator[Change]:

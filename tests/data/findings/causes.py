@@ -41,6 +41,12 @@ IRLENS_KERNELS = {
         "options": {"num_warps": 4, "num_stages": 3},
         "grid": ["M // BM", "N // BN"],
     },
+    "kept": {
+        "args": {"x": "fp32[4096, 2048]", "keep": "i1[4096, 2048]", "out": "fp32[2048]"},
+        "constexprs": {"BLOCK": 2048},
+        "options": {"num_warps": 4},
+        "grid": [1],
+    },
     "backwards": {
         "args": {"x": "fp32[8192, 1024]", "out": "fp32[8192, 1024]", "n": 1024},
         "constexprs": {"BLOCK": 1024, "TURN": True},
@@ -158,6 +164,17 @@ def helped(a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
         y = tile_at(b, i + k, n, N)
         total = tl.dot(x, y, total)
     tl.store(c + m[:, None] * N + n[None, :], total)
+
+
+@triton.jit
+def kept(x, keep, out, BLOCK: tl.constexpr):
+    """The flags give each thread 16 elements, and as many of fp32."""
+    columns = tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for row in tl.range(0, 4096, num_stages=3):
+        flags = tl.load(keep + row * BLOCK + columns)
+        total += tl.where(flags, tl.load(x + row * BLOCK + columns), 0.0)
+    tl.store(out + columns, total)
 
 
 @triton.jit
