@@ -241,14 +241,15 @@ def describe_run(run: RunResult) -> str:
 
 def describe_buffer(buffer: SharedBuffer) -> str:
     """Return "3 × 4,096 B f32[1024] at softmax.py:50"."""
-    tile = buffer.shape[1:] if buffer.copies > 1 else buffer.shape
+    alike = buffer.copies > 1 and not (buffer.bytes or 0) % buffer.copies  # else padding differs
+    tile = buffer.shape[1:] if alike else buffer.shape
     shape = f"{buffer.element}[{', '.join(map(str, tile))}]"
     if buffer.purpose == "barrier":
         shape = "barriers"
     place = str(buffer.source) if buffer.source else f"ttgir:{buffer.line}"
     if buffer.bytes is None:
         return f"{shape} of unknown size at {place}"
-    if buffer.copies > 1 and buffer.bytes % buffer.copies == 0:
+    if alike:
         return f"{buffer.copies} × {size(buffer.bytes // buffer.copies)} {shape} at {place}"
     return f"{size(buffer.bytes)} {shape} at {place}"
 

@@ -5,8 +5,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from irlens.model.memory import SharedBuffer
 from irlens.model.report import Report
-from irlens.model.terms import depth_in_short, describe_depth
+from irlens.model.source import SourceLocation
+from irlens.model.terms import depth_in_short, describe_buffer, describe_depth
 
 REPORTS = Path(__file__).parents[2] / "samples" / "reports"
 
@@ -36,3 +38,16 @@ def test_a_depth_that_is_not_known_is_none(
 )
 def test_a_depth_in_short(achieved: int | None, at_most: int | None, told: str) -> None:
     assert depth_in_short(achieved, at_most, 4) == told
+
+
+@pytest.mark.parametrize(
+    ("total", "said"),
+    [(1024, "2 × 512 B f16[4, 64] at a.py:3"), (1041, "1,041 B f16[2, 4, 64] at a.py:3")],
+)
+def test_copies_of_a_buffer_are_counted_where_they_are_alike(total: int, said: str) -> None:
+    """AMD pads between copies, and not behind the last one."""
+    buffer = SharedBuffer(
+        line=1, source=SourceLocation("a.py", 3), purpose="data", shape=(2, 4, 64), element="f16",
+        copies=2, bytes=total, last_line=2, at_peak=True,
+    )  # fmt: skip
+    assert describe_buffer(buffer) == said
