@@ -94,23 +94,16 @@ def _widened(facts: Facts, product: MatrixProduct) -> Match | None:
 
 def on_request(facts: Facts) -> Iterator[Match]:
     """Yield also products of types that the GPU lacks, and in the instructions of earlier GPUs."""
-    arch = facts.gpu.arch if facts.gpu is not None else None
     yield from filter(None, (_absent(facts, product) for product in facts.products))
-    if arch is None or arch.vendor != "nvidia":
-        return
-    capability = int(arch.name.removeprefix("sm_"))
-    newest = next((each for each in _NEWEST if capability in each.capabilities), None)
     for product in facts.products:
-        if newest is None or not (product.instruction or "").startswith("mma.sync"):
+        newest, kind, reason = _refusal(facts, product)
+        if not newest or product.slows_down or _widened(facts, product) or _absent(facts, product):
             continue
-        if product.slows_down or _widened(facts, product) or _absent(facts, product):
-            continue
-        kind, reason = newest.refusal(product, facts.config.num_warps)
         place = f" at {product.source}" if product.source is not None else ""
         yield Match(
             message=(
                 f"the product{place} is computed by {product.instruction}, and not by"
-                f" {newest.name}: {reason}"
+                f" {newest}: {reason}"
             ),
             hint=_TAKEN[kind],
             stage="ttir",
@@ -118,6 +111,19 @@ def on_request(facts: Facts) -> Iterator[Match]:
             source=product.source,
             blame=Blame(reason=reason, kind=kind),
         )
+
+
+def _refusal(facts: Facts, product: MatrixProduct) -> tuple[str, str, str]:
+    """Return the GPU's own products, and why it uses those of earlier ones; all empty if not."""
+    arch = facts.gpu.arch if facts.gpu is not None else None
+    earlier = (product.instruction or "").startswith("mma.sync")
+    if arch is None or arch.vendor != "nvidia" or not earlier:
+        return "", "", ""
+    capability = int(arch.name.removeprefix("sm_"))
+    newest = next((each for each in _NEWEST if capability in each.capabilities), None)
+    if newest is None:
+        return "", "", ""
+    return newest.name, *newest.refusal(product, facts.config.num_warps)
 
 
 def _absent(facts: Facts, product: MatrixProduct) -> Match | None:
@@ -197,17 +203,19 @@ def _finding(facts: Facts, product: MatrixProduct) -> Match:
     place = f" at {product.source}" if product.source is not None else ""
     instruction = f" ({product.instruction})" if product.instruction else ""
     factor = f"{product.slowdown:.3g}".removesuffix(".0")
+    newest, kind, reason = _refusal(facts, product)
+    because = f", since {newest} does not take it: {reason}" if kind else ""
     return Match(
         message=(
             f"the product{place} of {product.operands} is computed {product.computed_how}"
             f"{instruction}, which takes {factor} times as long as in its operands' type"
         ),
-        hint=_hint(facts, product),
+        hint=_TAKEN[kind] if kind else _hint(facts, product),
         stage="ttir",
         line=product.line,
         source=product.source,
         blame=Blame(
-            reason=f"{product.operands} is computed {product.computed_how}",
+            reason=f"{product.operands} is computed {product.computed_how}{because}",
             kind="scaled" if "scaled" in product.operation else product.operands,
         ),
     )

@@ -362,6 +362,8 @@ TABLE: list[Row] = [
      "contiguous along K"),
     (f"{CAUSES}:helped", "sm_80", {}, {"K": "2056"}, "IRL203", "return tl.load(",
      "TritonGPUAssignLatencies", "K known to be a multiple of 16"),
+    (f"{CAUSES}:decayed", "sm_90", {"DECAY": "1.0"}, {"b": "fp32[K, N]"}, "IRL404", "tl.dot(",
+     "TritonGPUPipeline", "b of fp16"),
     (f"{CAUSES}:decayed", "sm_80", {"EACH": "True"}, {}, "IRL314", "tl.store(",
      "TritonGPUCoalesce", "without tt.store"),
 ]  # fmt: skip
@@ -546,6 +548,8 @@ def test_the_table(
         assert any("MMA version 3 acceleration not applied" in each for each in found[0].said)
     if change == "always taken" and code != "IRL205":
         assert any("Pipelining will be disabled" in each for each in found[0].said)
+    if code == "IRL405" and settings == {"M": "16"}:
+        assert "wgmma does not take it: the tile has 16 rows" in found[0].cause
     if code == "IRL404" and decided_by == "ptxas":
         words = "C7510" if settings == PRINTS else "insufficient register resources"
         words = "non wgmma instructions defining accumulator" if "normalized" in kernel else words

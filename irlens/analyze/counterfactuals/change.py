@@ -6,10 +6,11 @@ from typing import TypeAlias
 import msgspec
 
 from irlens import gpus
+from irlens.analyze.address_slice import computed_from
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation, edits
 from irlens.isa.mlir.operations import Deed
-from irlens.isa.mlir.types import Tensor
+from irlens.isa.mlir.types import Pointer, Tensor
 from irlens.model.config import Config
 from irlens.model.report import Blame, Finding, Occupancy
 from irlens.model.source import SourceLocation
@@ -217,6 +218,24 @@ def place_of(operation: Operation) -> str:
     """Return " at line 7"; empty where the line is unknown."""
     line = user_line(operation)
     return f" at line {line.line}" if line is not None else ""
+
+
+def pointer_of(module: Module, load: Operation) -> str | None:
+    """Return an argument of the kernel that the address of a load is computed from."""
+    tile = edits.loaded_type(load)
+    read = {name for each in computed_from(module, load, 1) for name in each.operands}
+    parameters = module.kernel.parameters if module.kernel is not None else ()
+    return next(
+        (
+            each.name
+            for each in parameters
+            if each.name in read
+            and isinstance(tile, Tensor)
+            and isinstance(each.type, Pointer)
+            and str(each.type.pointee) == str(tile.element)
+        ),
+        None,
+    )
 
 
 def lines_of(operations: Iterable[Operation]) -> str:

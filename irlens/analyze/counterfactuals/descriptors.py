@@ -4,19 +4,19 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from irlens.analyze.address_slice import computed_from
 from irlens.analyze.counterfactuals.change import (
     Change,
     Symptom,
     always_taken,
     enough_warps,
+    pointer_of,
     setting,
 )
 from irlens.analyze.counterfactuals.products import summed_dimension
 from irlens.isa import mlir
 from irlens.isa.mlir import Module, Operation, edits
 from irlens.isa.mlir.operations import FLATTENED, SPECIALIZED
-from irlens.isa.mlir.types import Pointer, Tensor
+from irlens.isa.mlir.types import Tensor
 
 #: The first Triton whose descriptors' types name no tensor.
 _BARE = (3, 7)
@@ -88,28 +88,10 @@ def _loads(module: Module, loop: Operation) -> list[Operation]:
 def _through_descriptors(symptom: Symptom, loads: Sequence[Operation]) -> str:
     module, found = symptom.module, []
     for load in loads:
-        if (pointer := _pointer(module, load)) is not None:
+        if (pointer := pointer_of(module, load)) is not None:
             found.append((load, pointer, _places(symptom, load)))
     return edits.with_descriptors(
         module, found, wrapped=bool(symptom.triton) and symptom.triton < _BARE
-    )
-
-
-def _pointer(module: Module, load: Operation) -> str | None:
-    """Return an argument of the kernel that the address of a load is computed from."""
-    tile = edits.loaded_type(load)
-    read = {name for each in computed_from(module, load, 1) for name in each.operands}
-    parameters = module.kernel.parameters if module.kernel is not None else ()
-    return next(
-        (
-            each.name
-            for each in parameters
-            if each.name in read
-            and isinstance(tile, Tensor)
-            and isinstance(each.type, Pointer)
-            and str(each.type.pointee) == str(tile.element)
-        ),
-        None,
     )
 
 

@@ -1,5 +1,6 @@
 """Changes against products that are slower than the matrix cores allow."""
 
+import re
 from collections.abc import Iterator
 
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from irlens.analyze.counterfactuals.change import (
     larger_tile,
     more_registers,
     more_warps,
+    pointer_of,
     stages_of,
 )
 from irlens.analyze.counterfactuals.launches import smaller_tiles
@@ -21,6 +23,8 @@ from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.products import widened
 
 DOTS: tuple[Deed, ...] = ("multiply matrices", "multiply scaled matrices")
+#: How types of operands are written for an argument.
+_WRITTEN = {"f16": "fp16", "bf16": "bf16", "f32": "fp32", "f8E5M2": "fp8e5", "f8E4M3FN": "fp8e4nv"}
 #: Stages to ask for where loads are not pipelined.
 _STAGES = 3
 #: Columns of the smallest product of Hopper and Blackwell.
@@ -152,6 +156,7 @@ def _alone(symptom: Symptom) -> Iterator[Change]:
     if dot is None or loop is None or dot.parent != loop.index:
         return
     if symptom.blame.kind == "stored":
+        yield from _as_multiplied(symptom, dot)
         reason = f"the loop's loads are not pipelined, so that {symptom.blame.reason}"
         yield replace(stages_of(module, loop, _STAGES), cause=reason)
     if symptom.blame.kind != "used":
@@ -162,6 +167,21 @@ def _alone(symptom: Symptom) -> Iterator[Change]:
         if [each for each in behind if each.does in DOTS] == [dot]:
             text = edits.with_own_sum(module, loop, dot, name)
             yield Change("the product added to the sum as it is, and nothing else done", ttir=text)
+
+
+def _as_multiplied(symptom: Symptom, dot: Operation) -> Iterator[Change]:
+    """Yield tensors of the type in which the loop multiplies them: of the right factor, of both."""
+    module, settings, names = symptom.module, dict[str, str](), list[str]()
+    for number in (1, 0):
+        element = str(dot.operand_types[number].element)
+        loads = [each for each in computed_beside(module, dot, number) if each.does == "load"]
+        name = (pointer_of(module, loads[0]) or "").removeprefix("%") if len(loads) == 1 else ""
+        written, other = symptom.config.args.get(name), _WRITTEN.get(element)
+        if other is None or not isinstance(written, str) or written.startswith(f"{other}["):
+            continue
+        settings[name] = re.sub(r"^\w+", other, written)
+        names.append(f"{name} of {other}")
+        yield Change(" and ".join(names), dict(settings))
 
 
 def of_promoted(symptom: Symptom) -> Iterator[Change]:

@@ -119,7 +119,7 @@ def decayed(
     total = tl.zeros((BM, BN), tl.float32)
     for i in range(0, K, BK):
         x = tl.load(a + m[:, None] * K + (i + k)[None, :])
-        y = tl.load(b + (i + k)[:, None] * N + n[None, :])
+        y = tl.load(b + (i + k)[:, None] * N + n[None, :]).to(tl.float16)
         if DECAY != 1.0:
             total *= DECAY
         if WIDE:
