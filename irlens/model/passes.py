@@ -222,6 +222,12 @@ class PassesDiff(msgspec.Struct, frozen=True, kw_only=True):
     after_passes: list[StageDifference] = []
     registers: tuple[int | None, int | None] = (None, None)
 
+    @property
+    def different(self) -> bool:
+        """Whether they differ after a pass, or in what is made after all passes."""
+        later = any(each.differing for each in self.after_passes)
+        return bool(self.at_start) or self.first is not None or later
+
 
 class Passes(msgspec.Struct, frozen=True, kw_only=True):
     """The passes of one compilation of a kernel.

@@ -172,7 +172,7 @@ def _write_passes(kernel: str, settings: _Settings) -> Exit:
         "llvm" if settings.llvm else "mlir",
     )  # fmt: skip
     write(diff, "passes-diff", writing, side_by_side=settings.side_by_side)
-    return Exit.DIFFERENCE if diff.at_start or diff.first is not None else Exit.OK
+    return Exit.DIFFERENCE if diff.different else Exit.OK
 
 
 def _kernel_after_git(word: str | None) -> tuple[str, str]:
