@@ -108,6 +108,11 @@ def test_bad_input_is_one_clear_line(asked: tuple[str, ...], message: str) -> No
     assert len(hints) <= 1
 
 
+def test_a_file_without_code_is_said_to_have_none() -> None:
+    ran = run("passes", *SOFTMAX, "--line", "other.py:3")
+    assert ran.err.splitlines()[1].strip() == "no code is from this file"
+
+
 @pytest.mark.parametrize("command", ["passes", "diff"])
 def test_a_triton_that_prints_no_passes_is_named(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
