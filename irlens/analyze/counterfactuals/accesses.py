@@ -329,7 +329,7 @@ def of_conflict(symptom: Symptom) -> Iterator[Change]:
     if module.stage != "ttir":
         return
     access = symptom.operation(*ACCESSES, "reshape", "transpose", "multiply matrices")
-    is_vector = symptom.blame.suffices is not None
+    is_vector = symptom.finding.code == "IRL303" and symptom.blame.suffices is not None
     if is_vector:
         yield from _as_few_beside(symptom, access) if access is not None else ()
         yield from more_warps(symptom)
