@@ -25,7 +25,8 @@ def quick(session: nox.Session) -> None:
 @nox.session
 def test(session: nox.Session) -> None:
     """Run every test, and list the slowest 20; arguments go to pytest."""
-    session.run("python", "-m", "pytest", "-q", "-n", "auto", "--durations=20", *session.posargs)
+    every = ("--extent", "all", "--durations=20")
+    session.run("python", "-m", "pytest", "-q", "-n", "auto", *every, *session.posargs)
 
 
 @nox.session

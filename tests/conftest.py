@@ -38,6 +38,8 @@ settings.load_profile("irlens")
 
 DATA = Path(__file__).parent / "data"
 
+#: The tests that take long, without the rows of their tables (``scripts/long_tests.py``).
+LONG = frozenset((DATA.parent / "long.txt").read_text("utf-8").split())
 #: Seconds after which captures that no session has used are removed: those of other states of the
 #: code, and of kernels that a test wrote into a folder of its own.
 _UNUSED = 86400
@@ -79,6 +81,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return WorkStealingScheduling(config, log)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a run choose how much it proves."""
+    parser.addoption(
+        "--extent", choices=("usual", "rest", "all"), default="usual",
+        help="usual: without the tests that tests/long.txt lists, but with the first row of a table"
+        " among them and with those that are named; rest: what that leaves out; all: both",
+    )  # fmt: skip
+
+
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Name a long value by its beginning and its length.
 
@@ -112,9 +123,27 @@ def pytest_make_collect_report(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Bring the tests of all workers into one order."""
+    """Bring the tests of all workers into one order, and leave some out."""
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: item.path)
+    leave_out(config, items)
+
+
+def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the tests out that the extent of the run does not have."""
+    extent = config.getoption("extent")
+    if extent == "all" or any("::" in each for each in config.args):
+        return
+    usual: list[pytest.Item] = []
+    rest: list[pytest.Item] = []
+    seen = set[str]()
+    for item in items:
+        test, is_row, _ = item.nodeid.partition("[")
+        is_usual = test not in LONG or (is_row and test not in seen)
+        seen.add(test)
+        (usual if is_usual else rest).append(item)
+    items[:], left_out = (usual, rest) if extent == "usual" else (rest, usual)
+    config.hook.pytest_deselected(items=left_out)
 
 
 def pytest_collection_finish() -> None:
