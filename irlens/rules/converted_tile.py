@@ -105,7 +105,7 @@ def on_request(facts: Facts) -> Iterator[Match]:
                 f"the tensor {conversion.type} at {place_of(operation)} is converted to another"
                 f" layout in every iteration, through {facts.words.shared_memory}: {reason}"
             ),
-            hint="irlens inspect --memory shows what it costs: convert less, or after the loop",
+            hint="convert less, or after the loop",
             stage="ttgir",
             line=operation.span.line,
             source=source,
