@@ -46,6 +46,7 @@ def find_conversions(module: Module) -> Iterator[tuple[Operation, Conversion]]:
             continue
         before, after = operation.operand_type, operation.result_type
         through, reason = _way_of(module, before, after)
+        kind = _kind(encoding_of(module, before))
         yield (
             operation,
             Conversion(
@@ -58,7 +59,7 @@ def find_conversions(module: Module) -> Iterator[tuple[Operation, Conversion]]:
                 bytes=_bytes(after),
                 before=_layout(module, before),
                 after=_layout(module, after),
-                before_kind=(kind := _kind(encoding_of(module, before))),
+                before_kind=kind,
                 is_product=kind == "nvidia_mma" or _layout(module, before) in read,
                 after_kind=_kind(encoding_of(module, after)),
                 through=through,

@@ -60,7 +60,7 @@ CHAINED = (
 PRINTS = "the loop prints or asserts, and Triton pipelines no such loop"
 BARRIER = "the loop has a barrier (tl.debug_barrier), and Triton pipelines no such loop"
 FARTHER = "the loop carries a value for more than one iteration, and Triton pipelines no such loop"
-#: What loads lack whose loop has no stages.
+#: Reasons why a loop has no stages, and so none of its loads is pipelined.
 WITHOUT_STAGES = frozenset({NO_DOT, DOT_IN_BRANCH, NOT_FOR})
 UNKNOWN = "the ttgir does not show why"
 

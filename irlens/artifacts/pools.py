@@ -16,7 +16,6 @@ from multiprocessing import get_context, resource_tracker
 from multiprocessing.context import BaseContext, SpawnContext, SpawnProcess
 
 from irlens.artifacts import processes
-from irlens.artifacts.processes import with_variables
 
 #: As the option ``-P``, for interpreters whose command is not irlens's: they leave out the working
 #: directory.
@@ -25,7 +24,7 @@ _SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 
 def start_tracker() -> None:
     """Start the process that watches what spawned processes share; it is one for all of them."""
-    with with_variables(_SAFE_PATH):
+    with processes.with_variables(_SAFE_PATH):
         resource_tracker.ensure_running()
 
 
@@ -34,7 +33,7 @@ class SafeProcess(SpawnProcess):
 
     def start(self) -> None:
         """Start it."""
-        with with_variables(_SAFE_PATH):
+        with processes.with_variables(_SAFE_PATH):
             super().start()
 
 
@@ -45,7 +44,7 @@ class SafeContext(SpawnContext):
 
 
 def start_pool(workers: int) -> ProcessPoolExecutor:
-    """Return worker processes, which end with this one and leave Ctrl-C to it.
+    """Return a pool of workers that end with this process and ignore Ctrl-C.
 
     Where a fork is safe they start with the modules that this process has loaded.
     """

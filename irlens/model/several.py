@@ -23,7 +23,7 @@ def only(values: Iterable[V | None]) -> V | None:
 
 
 def all_known(values: Iterable[V | None]) -> list[V] | None:
-    """Return values; ``None`` where one of them is unknown."""
+    """Return values as a list; ``None`` if one of them is unknown."""
     known = []
     for value in values:
         if value is None:
@@ -33,6 +33,6 @@ def all_known(values: Iterable[V | None]) -> list[V] | None:
 
 
 def total(amounts: Iterable[N | None]) -> N | None:
-    """Add amounts up; ``None`` where one of them is unknown."""
+    """Return the sum of amounts; ``None`` if one of them is unknown."""
     known = all_known(amounts)
     return None if known is None else sum(known)

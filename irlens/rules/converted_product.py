@@ -68,21 +68,21 @@ def find(facts: Facts) -> Iterator[Match]:
 def _widened(facts: Facts, product: MatrixProduct) -> Match | None:
     """Return the finding for a product of fp32 that could be one of the 16 bits that it had."""
     module, rates = facts.ttir, facts.gpu.rates if facts.gpu is not None else None
-    dots = module.named("tt.dot") if module is not None else ()
+    dots = module.doing("multiply matrices") if module is not None else ()
     made = next((widened(module, e) for e in dots if module and e.span.line == product.line), ())
     if not made or rates is None or not product.on_tensor_cores:
         return None
     narrow = _NARROW[str(made[0].operand_type.element)]
     peaks = {str(each): rate for each, rate in rates.tensor.items()}
     now, then = peaks.get(product.rate or ""), peaks.get(narrow)
-    if not now or not then or then <= now:
+    if not now or not then or (factor := product.repeated * then / now) <= 1:
         return None
     place = f" at {product.source}" if product.source is not None else ""
     reason = f"its operands are {narrow}, widened to fp32 before it"
     return Match(
         message=(
-            f"the product{place} is computed in {product.computed}, which takes {then / now:.3g}"
-            f" times as long as in {narrow}: {reason}"
+            f"the product{place} is computed in {product.computed}, which takes {factor:.3g} times"
+            f" as long as in {narrow}: {reason}"
         ),
         hint=f"multiply the {narrow} values themselves: the products are the same",
         stage="ttir",

@@ -75,7 +75,7 @@ NEEDS = ("ttir", "assembly")
 
 #: Surplus of sectors that is worth mentioning, as part of those that are needed.
 _WORTHWHILE = 0.1
-#: What to do about pointers, strides and bounds that the kernel loads.
+#: The hint for pointers, strides and bounds that the kernel loads from memory.
 _TOLD = (
     "where it always is one, say so with tl.multiple_of(..., 16); a ragged end can be handled"
     " separately"

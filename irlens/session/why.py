@@ -517,7 +517,7 @@ class _Laboratory:
 
 
 def _is_of_shared_memory(finding: Finding) -> bool:
-    """Whether a finding says that a CTA has too much shared memory."""
+    """Whether a finding is about how much shared memory a CTA takes."""
     kind = finding.blame.kind if finding.blame is not None else ""
     return finding.code == "IRL103" or (finding.code, kind) == (_REFUSED, "shared_memory")
 
@@ -566,7 +566,7 @@ def _is_same(one: Finding, other: Finding) -> bool:
 
 
 def _refused_then(finding: Finding, change: Change, outcome: Outcome) -> str:
-    """Return why the load of a loop that has stages now is not pipelined either; else empty.
+    """Return why a load is not pipelined although the change gives its loop stages; else empty.
 
     Likewise of a product that tensor cores do not compute in another type, since in none.
     """

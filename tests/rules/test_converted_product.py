@@ -32,3 +32,11 @@ def test_silent_where_the_type_is_the_operands(look: Look) -> None:
 def test_silent_where_the_gpu_multiplies_no_such_type(look: Look) -> None:
     halves = {"a_ptr": "fp8e5[16, K]", "b_ptr": "fp8e5[K, 64]"}
     assert look(CODE, "dots.py", "a100", args=halves, M=16) == []
+
+
+@pytest.mark.parametrize(("thrice", "times"), [(False, 2), (True, 6)])
+def test_counts_every_product_of_widened_operands(look: Look, thrice: bool, times: int) -> None:
+    """Three of tf32, each at half the rate of fp16, stand for one of fp32."""
+    settings = {"DECAY": 1.0, "WIDE": True, "THRICE": thrice}
+    (finding,) = look(CODE, "causes.py:decayed", "a100", **settings)
+    assert f"computed in tf32, which takes {times} times as long as in fp16" in finding.message

@@ -209,7 +209,7 @@ def _side_by_side(symptom: Symptom, access: Operation) -> Iterator[Change]:
 
 
 def _ascending(module: Module, access: Operation) -> Iterator[Change]:
-    """Yield ascending addresses for descending ones, from 0 where they begin at a constant."""
+    """Yield the kernel with ascending addresses, which begin at 0 instead of at a constant."""
     found = Addresses(module).accesses(divisors(module))
     axes = [axis for each in found if each.line == access.span.line for axis in each.pointer.axes]
     if all(axis.step is None or axis.step >= 0 for axis in axes):

@@ -188,7 +188,7 @@ def _one_way(symptom: Symptom, loop: Operation | None) -> Iterator[Change]:
 
 
 def _divisible(symptom: Symptom) -> Iterator[Change]:
-    """Yield the arguments that make the line's accesses narrow as multiples of 16, then all."""
+    """Yield arguments declared multiples of 16: those that IRL301 blames, then all of them."""
     module, source = symptom.module, symptom.finding.source
     narrow = [each for each in symptom.others if each.code == "IRL301" and each.source == source]
     blamed = [name for each in narrow if each.blame is not None for name in each.blame.arguments]
@@ -317,7 +317,7 @@ def without_users(symptom: Symptom) -> Iterator[Change]:
 
 
 def _first_load(module: Module, loop: Operation) -> SourceLocation | None:
-    """Return the line of the first load of a loop."""
+    """Return the line of Python of the first load in a loop; ``None`` if unknown."""
     loads = (each for each in module.body(loop) if each.does in ("load", "load tile"))
     return next(map(user_line, loads), None)
 

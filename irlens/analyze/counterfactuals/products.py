@@ -170,7 +170,7 @@ def _alone(symptom: Symptom) -> Iterator[Change]:
 
 
 def _as_multiplied(symptom: Symptom, dot: Operation) -> Iterator[Change]:
-    """Yield tensors of the type in which the loop multiplies them: of the right factor, of both."""
+    """Yield tensors stored in the type that the product multiplies: the right one, then both."""
     module, settings, names = symptom.module, dict[str, str](), list[str]()
     for number in (1, 0):
         element = str(dot.operand_types[number].element)

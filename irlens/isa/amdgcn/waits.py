@@ -30,7 +30,7 @@ _NAMES: dict[Counter, tuple[str, ...]] = {
 _NAMED = re.compile(r"(vmcnt|lgkmcnt)\((\d{1,3})\)")
 _OTHERS = re.compile(r"(?:expcnt|vscnt)\(\d{1,3}\)|&")
 _SINGLE = re.compile(r"s_wait_(loadcnt|dscnt|kmcnt|asynccnt|tensorcnt)|s_waitcnt_(vmcnt)")
-#: Waits for other counters, and for results of the ALUs. More may be added to the instruction set.
+#: Waits for counters that are not followed, and for results of the ALUs.
 _UNRELATED = re.compile(
     r"s_wait(?:cnt_(?:vscnt|expcnt|depctr)|_(?:alu|bvhcnt|event|expcnt|samplecnt|storecnt|xcnt))"
 )

@@ -23,6 +23,7 @@ IRLENS_KERNELS = {
         "args": {"a": "fp16[M, K]", "b": "fp16[K, N]", "c": "fp32[M, N]", "N": "N", "K": "K"},
         "constexprs": {
             "BM": 64, "BN": 64, "BK": 64, "DECAY": 0.5, "EACH": False, "WIDE": False,
+            "THRICE": False,
         },
         "options": {"num_warps": 4, "num_stages": 3},
         "grid": ["M // BM", "N // BN"],
@@ -111,7 +112,7 @@ def normalized(
 @triton.jit
 def decayed(
     a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, DECAY: tl.constexpr,
-    EACH: tl.constexpr, WIDE: tl.constexpr,
+    EACH: tl.constexpr, WIDE: tl.constexpr, THRICE: tl.constexpr,
 ):  # fmt: skip
     m = tl.program_id(0) * BM + tl.arange(0, BM)
     n = tl.program_id(1) * BN + tl.arange(0, BN)
@@ -124,7 +125,7 @@ def decayed(
             total *= DECAY
         if WIDE:
             x, y = x.to(tl.float32), y.to(tl.float32)
-        total = tl.dot(x, y, total)
+        total = tl.dot(x, y, total, input_precision="tf32x3" if THRICE else "tf32")
         if EACH:
             tl.store(c + m[:, None] * N + n[None, :], total)
     tl.store(c + m[:, None] * N + n[None, :], total)
