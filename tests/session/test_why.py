@@ -239,15 +239,16 @@ TABLE: list[Row] = [
     (f"{FINDINGS}/atomics.py:histogram", "h100", {}, MANY, "IRL312", "tl.atomic_add",
      "the addresses", "for each program"),
     (f"{FINDINGS}/indirect.py:pages", "sm_90", {"STAGES": "4"}, {}, "IRL201", "for i in",
-     "TritonGPUAssignLatencies", "other values in place of what is loaded at line 45"),
+     "TritonGPUAssignLatencies",
+     "other values in place of what is loaded at line `page = tl.load`"),
     (f"{FINDINGS}/indirect.py:gather", "gfx942", {}, {}, "IRL201", "for i in", "LLVM",
-     "loaded at line 33"),
+     "loaded at line `rows = tl.load`"),
     (f"{FINDINGS}/paged.py", "gfx950", {}, {}, "IRL201", "for i in", AMD_LOOPS,
-     "loaded at line 28"),
+     "loaded at line `page = tl.load`"),
     (f"{FINDINGS}/paged.py", "gfx950", {"STAGES": "5"}, {}, "IRL202", "for i in", AMD_LOOPS,
-     "loaded at line 28"),
+     "loaded at line `page = tl.load`"),
     (f"{FINDINGS}/paged.py", "gfx950", {"STAGES": "5"}, {}, "IRL203", "tl.load(k", AMD_LOOPS,
-     "loaded at line 28"),
+     "loaded at line `page = tl.load`"),
     (f"{FINDINGS}/indirect.py:pages", "sm_80", {"STAGES": "3"}, {}, "IRL202", "for i in",
      "TritonGPUPipeline", "num_stages=5"),
     (f"{USERS}:transposed_operand", "sm_90", NARROW, {}, "IRL303", "b + ", "TritonGPUCoalesce",
@@ -271,9 +272,9 @@ TABLE: list[Row] = [
     ("matmul_tma", "sm_80", SMALL_BLOCKS, {}, "IRL311", ".load(",
      "TritonRewriteTensorDescriptorToPointer", "sm_90"),
     (f"{FINDINGS}/scattered_atomics.py:bins", "h100", {}, {}, "IRL313", "tl.atomic_add", "the data",
-     "consecutive indices in place of those loaded at line 27"),
+     "consecutive indices in place of those loaded at line `BLOCK + tl.arange`"),
     (f"{FINDINGS}/scattered_atomics.py:rows", "h100", {}, {}, "IRL313", "tl.atomic_add", "the data",
-     "consecutive indices in place of those loaded at line 34"),
+     "consecutive indices in place of those loaded at line `row = tl.load`"),
     (f"{FINDINGS}/promoted.py", "sm_90", {}, {}, "IRL406", "x * half", "the front end", "fp32"),
     (f"{FINDINGS}/promoted.py", "gfx942", {}, {}, "IRL406", "x * half", "the front end", "fp32"),
     (f"{USERS}:biased_attention", "sm_90", {}, {}, "IRL203", "bias", "TritonGPUAssignLatencies",
@@ -337,10 +338,11 @@ TABLE: list[Row] = [
     (f"{FINDINGS}/loads.py:row_sum", "gfx942", {"STAGES": "3", "num_warps": "16"}, BYTES, "IRL203",
      "tl.load(", "TritonAMDGPUScheduleLoops", "num_warps="),
     (f"{CAUSES}:skipping", "sm_80", {}, {}, "IRL204", "for i in", "TritonGPUAssignLatencies",
-     "the condition at line 88 always taken"),
+     "the condition at line `if i % 256` always taken"),
     (f"{CAUSES}:normalized", "sm_90", {}, {}, "IRL404", "tl.dot(", "ptxas", "K=2048 as"),
     (f"{CAUSES}:backwards", "sm_90", {}, {}, "IRL302", "tl.load(", LLVM, "ascending addresses"),
-    (f"{CAUSES}:ragged", "sm_100", {}, {}, "IRL301", "tl.load(", LLVM, "loaded at line 192 known"),
+    (f"{CAUSES}:ragged", "sm_100", {}, {}, "IRL301", "tl.load(", LLVM,
+     "loaded at line `length = tl.load` known"),
     (f"{CAUSES}:two_strides", "sm_80", {}, {}, "IRL301", "tl.load(", LLVM, MULTIPLE),
     (WARPS, "sm_80", FLAT, {}, "IRL205", "tl.range(", "NVGPUWarpSpecialization", "sm_90"),
     (f"{FINDINGS}/loads.py:row_sum", "sm_90", {"STAGES": "1"}, {}, "IRL203", "tl.load(",
@@ -542,7 +544,7 @@ def test_the_table(
     for each in found:
         assert each.proof == ("relieved" if row in LIKELY else "proved")
         assert each.decided_by == decided_by
-        assert change in each.experiments[0].change
+        assert _numbered(change, kernel) in each.experiments[0].change
         assert each.experiments[0].gone
     if decided_by == "TritonGPUAccelerateMatmul" and target == "sm_90":
         assert any("MMA version 3 acceleration not applied" in each for each in found[0].said)
@@ -575,11 +577,24 @@ def test_what_is_changed_by_hand_goes(
 def _code(kernel: str, explanation: Explanation) -> str:
     """Return the line of Python that a finding is about."""
     source = explanation.finding.source
-    if source is None:
-        return ""
+    return "" if source is None else _lines(kernel)[source.line - 1]
+
+
+def _numbered(change: str, kernel: str) -> str:
+    """Return a change with the number of a line in place of the code that it quotes."""
+    before, quote, after = change.partition("`")
+    if not quote:
+        return change
+    code, _, after = after.partition("`")
+    (number,) = (at for at, line in enumerate(_lines(kernel), 1) if code in line)
+    return f"{before}{number}{after}"
+
+
+def _lines(kernel: str) -> list[str]:
+    """Return the lines of the file that a kernel is in."""
     path = ROOT / (kernel.rpartition(":")[0] or f"kernels/{kernel}.py")
     path = Path(kernel) if kernel.endswith(".py") else path
-    return path.read_text("utf-8").splitlines()[source.line - 1]
+    return path.read_text("utf-8").splitlines()
 
 
 @pytest.mark.slow
