@@ -1,5 +1,6 @@
 """What all tests share: a store of their own, and the kernels an H200's driver was asked about."""
 
+import argparse
 import gc
 import gzip
 import hashlib
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tarfile
 import time
+import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from functools import partial
@@ -84,10 +86,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a run choose how much it proves."""
     parser.addoption(
-        "--extent", choices=("usual", "rest", "all"), default="usual",
+        "--extent", type=_extent, default="usual",
         help="usual: without the tests that tests/long.txt lists, but with the first row of a table"
-        " among them and with those that are named; rest: what that leaves out; all: both",
+        " among them and with those that are named; rest: what that leaves out; 3/10: the third"
+        " tenth of the rest; all: both",
     )  # fmt: skip
+
+
+def _extent(given: str) -> str:
+    share = re.fullmatch(r"(\d+)/(\d+)", given)
+    if given in ("usual", "rest", "all") or (share and 1 <= int(share[1]) <= int(share[2])):
+        return given
+    raise argparse.ArgumentTypeError(f"{given!r} is not usual, rest, all or a share as 3/10")
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
@@ -142,8 +152,18 @@ def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
         is_usual = test not in LONG or (is_row and test not in seen)
         seen.add(test)
         (usual if is_usual else rest).append(item)
-    items[:], left_out = (usual, rest) if extent == "usual" else (rest, usual)
-    config.hook.pytest_deselected(items=left_out)
+    runs = usual if extent == "usual" else _share(rest, extent)
+    kept = {id(item) for item in runs}
+    config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
+    items[:] = runs
+
+
+def _share(rest: list[pytest.Item], extent: str) -> list[pytest.Item]:
+    """Return the tests of a share of the rest, which is the same whatever else there is."""
+    number, slash, of = extent.partition("/")
+    if not slash:
+        return rest
+    return [item for item in rest if zlib.crc32(item.nodeid.encode()) % int(of) == int(number) - 1]
 
 
 def pytest_collection_finish() -> None:

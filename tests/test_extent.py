@@ -1,5 +1,6 @@
 """What a run of the tests leaves out: only what another extent has."""
 
+import argparse
 import ast
 from pathlib import Path
 from types import SimpleNamespace
@@ -49,10 +50,24 @@ def test_nothing_is_left_out_of_all_tests_or_of_those_that_are_named(
     assert chosen(extent, *args) == (TESTS, [])
 
 
+@pytest.mark.parametrize("of", [1, 2, 7])
+def test_the_shares_are_the_rest_each_test_once(of: int) -> None:
+    shares = [chosen(f"{number}/{of}")[0] for number in range(1, of + 1)]
+    assert sorted(test for share in shares for test in share) == sorted(chosen("rest")[0])
+    runs, left_out = chosen("1/7")
+    assert sorted(runs + left_out) == sorted(TESTS)
+
+
+@pytest.mark.parametrize("extent", ["some", "0/3", "4/3", "1/", "1/0"])
+def test_an_extent_that_there_is_not_is_refused(extent: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match=extent):
+        conftest._extent(extent)
+
+
 def test_the_projects_own_check_runs_both() -> None:
-    """Before the rest it runs what the README says, which are the usual tests."""
+    """Before a share of the rest, or all of it, it runs what the README says: the usual tests."""
     check = (ROOT / ".ci" / "run").read_text("utf-8")
-    assert check.index("readme_command 2") < check.index("--extent rest")
+    assert check.index("readme_command 2") < check.index('--extent "$share"')
     assert "--extent" not in (ROOT / "README.md").read_text("utf-8")
 
 
