@@ -23,7 +23,7 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 import msgspec
 
@@ -32,14 +32,23 @@ from irlens.model.report import SEVERITIES, Blame, Finding, Rule, Severity
 from irlens.model.source import SourceLocation
 
 
+class Place(NamedTuple):
+    """A line of a stage, and the line of Python it belongs to, as which it prints: " at x.py:7"."""
+
+    stage: str | None = None
+    line: int | None = None
+    source: SourceLocation | None = None
+
+    def __str__(self) -> str:
+        return f" at {self.source}" if self.source is not None else ""
+
+
 class Match(msgspec.Struct, frozen=True, kw_only=True):
     """A place that a rule applies to: a ``Finding`` without the rule's code and severity."""
 
     message: str
     hint: str
-    stage: str | None = None
-    line: int | None = None
-    source: SourceLocation | None = None
+    place: Place = Place()
     blame: Blame | None = None
 
 
@@ -141,7 +150,7 @@ def _findings(rule: RuleModule, facts: Facts) -> Iterator[Finding]:
 
 def _records(rule: RuleModule, facts: Facts, matches: Iterable[Match]) -> Iterator[Finding]:
     for match in matches:
-        stage = match.stage
+        stage, line, source = match.place
         if stage == "ttir" and facts.ttir is not None:
             stage = facts.ttir.stage  # the ttgir, of a kernel that has no ttir
         yield Finding(
@@ -150,8 +159,8 @@ def _records(rule: RuleModule, facts: Facts, matches: Iterable[Match]) -> Iterat
             message=match.message,
             hint=match.hint,
             stage=stage,
-            line=match.line,
-            source=match.source,
+            line=line,
+            source=source,
             cause=getattr(rule, "CAUSE", None),
             blame=match.blame,
         )

@@ -56,7 +56,7 @@ from irlens.isa.mlir.memory_maps import memory_map
 from irlens.isa.mlir.types import MemDesc, Tensor, Type, read_type
 from irlens.model.estimate import Cause
 from irlens.model.report import Blame, Severity
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 CODE = "IRL303"
 NAME = "bank-conflict"
@@ -94,9 +94,7 @@ def find(facts: Facts) -> Iterator[Match]:
                 f" a {facts.words.warp}'s request takes {times.format(passes)}"
             ),
             hint=_hint(held, verb),
-            stage=facts.ttgir.stage,
-            line=operation.span.line,
-            source=source,
+            place=Place(facts.ttgir.stage, operation.span.line, source),
             blame=Blame(
                 reason=(
                     f"each {facts.words.thread} holds more than {held} consecutive elements"

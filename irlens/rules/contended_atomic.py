@@ -32,7 +32,7 @@ from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
 from irlens.model.report import Severity
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 CODE = "IRL312"
 NAME = "contended-atomic"
@@ -50,7 +50,7 @@ def find(facts: Facts) -> Iterator[Match]:
     for access in facts.traffic.accesses:
         if access.direction != "atomic" or access.bytes < _MANY * max(1, access.distinct_bytes):
             continue
-        place = f" at {access.source}" if access.source is not None else ""
+        place = Place("ttir" if facts.ttir is not None else "ttgir", access.line, access.source)
         yield Match(
             message=(
                 f"the atomic{place} updates each of its addresses"
@@ -60,7 +60,5 @@ def find(facts: Facts) -> Iterator[Match]:
                 "add up in the program first (tl.sum), give each program more of the data, or"
                 " spread the updates over several copies"
             ),
-            stage="ttir" if facts.ttir is not None else "ttgir",
-            line=access.line,
-            source=access.source,
+            place=place,
         )

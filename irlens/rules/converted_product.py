@@ -45,7 +45,7 @@ from irlens.analyze.facts import Facts
 from irlens.isa.mlir.products import widened
 from irlens.model.report import Blame, Severity
 from irlens.model.traffic import MatrixProduct
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 CODE = "IRL405"
 NAME = "converted-product"
@@ -77,7 +77,7 @@ def _widened(facts: Facts, product: MatrixProduct) -> Match | None:
     now, then = peaks.get(product.rate or ""), peaks.get(narrow)
     if not now or not then or (factor := product.repeated * then / now) <= 1:
         return None
-    place = f" at {product.source}" if product.source is not None else ""
+    place = Place("ttir", product.line, product.source)
     reason = f"its operands are {narrow}, widened to fp32 before it"
     return Match(
         message=(
@@ -85,9 +85,7 @@ def _widened(facts: Facts, product: MatrixProduct) -> Match | None:
             f" as long as in {narrow}: {reason}"
         ),
         hint=f"multiply the {narrow} values themselves: the products are the same",
-        stage="ttir",
-        line=product.line,
-        source=product.source,
+        place=place,
         blame=Blame(reason=reason, kind="widened"),
     )
 
@@ -99,16 +97,14 @@ def on_request(facts: Facts) -> Iterator[Match]:
         newest, kind, reason = _refusal(facts, product)
         if not newest or product.slows_down or _widened(facts, product) or _absent(facts, product):
             continue
-        place = f" at {product.source}" if product.source is not None else ""
+        place = Place("ttir", product.line, product.source)
         yield Match(
             message=(
                 f"the product{place} is computed by {product.instruction}, and not by"
                 f" {newest}: {reason}"
             ),
             hint=_TAKEN[kind],
-            stage="ttir",
-            line=product.line,
-            source=product.source,
+            place=place,
             blame=Blame(reason=reason, kind=kind),
         )
 
@@ -132,14 +128,12 @@ def _absent(facts: Facts, product: MatrixProduct) -> Match | None:
         return None
     if product.slowdown is not None or product.computed in (None, product.operands):
         return None
-    place = f" at {product.source}" if product.source is not None else ""
+    place = Place("ttir", product.line, product.source)
     reason = f"{facts.gpu.arch.name} has no matrix instruction for {product.operands}"
     return Match(
         message=f"the product{place} is computed {product.computed_how}: {reason}",
         hint=f"use a GPU that multiplies {product.operands}; here the type saves memory alone",
-        stage="ttir",
-        line=product.line,
-        source=product.source,
+        place=place,
         blame=Blame(reason=reason, kind="absent"),
     )
 
@@ -200,7 +194,7 @@ def unseen(facts: Facts) -> str:
 
 
 def _finding(facts: Facts, product: MatrixProduct) -> Match:
-    place = f" at {product.source}" if product.source is not None else ""
+    place = Place("ttir", product.line, product.source)
     instruction = f" ({product.instruction})" if product.instruction else ""
     factor = f"{product.slowdown:.3g}".removesuffix(".0")
     newest, kind, reason = _refusal(facts, product)
@@ -211,9 +205,7 @@ def _finding(facts: Facts, product: MatrixProduct) -> Match:
             f"{instruction}, which takes {factor} times as long as in its operands' type"
         ),
         hint=_TAKEN[kind] if kind else _hint(facts, product),
-        stage="ttir",
-        line=product.line,
-        source=product.source,
+        place=place,
         blame=Blame(
             reason=f"{product.operands} is computed {product.computed_how}{because}",
             kind="scaled" if "scaled" in product.operation else product.operands,

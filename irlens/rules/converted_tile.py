@@ -64,7 +64,7 @@ from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.products import WGMMA
 from irlens.isa.mlir.values import Value
 from irlens.model.report import Blame, Severity
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 CODE = "IRL314"
 NAME = "converted-tile"
@@ -87,7 +87,7 @@ def find(facts: Facts) -> Iterator[Match]:
 
 def on_request(facts: Facts) -> Iterator[Match]:
     """Yield also every other conversion of a loop that goes through shared memory."""
-    module, found = facts.ttgir, {each.line for each in find(facts)}
+    module, found = facts.ttgir, {each.place.line for each in find(facts)}
     reported = set[tuple[str, str]]()
     for operation, conversion in find_conversions(module) if module is not None else ():
         source, user = user_line(operation), _user(module, operation) if module else None
@@ -106,9 +106,7 @@ def on_request(facts: Facts) -> Iterator[Match]:
                 f" layout in every iteration, through {facts.words.shared_memory}: {reason}"
             ),
             hint="convert less, or after the loop",
-            stage="ttgir",
-            line=operation.span.line,
-            source=source,
+            place=Place("ttgir", operation.span.line, source),
             blame=Blame(reason=reason, kind="conversion"),
         )
 
@@ -142,9 +140,7 @@ def _loaded(facts: Facts, module: Module) -> Iterator[Match]:
                 " copies of a pipelined one are read in any layout"
             ),
             hint="write the loop as tl.range(..., num_stages=3), and compare the times",
-            stage=module.stage,
-            line=operation.span.line,
-            source=source,
+            place=Place(module.stage, operation.span.line, source),
             blame=Blame(reason="the loop is not pipelined"),
         )
 
@@ -179,9 +175,7 @@ def _right_operands(facts: Facts, module: Module) -> Iterator[Match]:
                 "compute both products transposed, tl.dot(tl.trans(b), tl.trans(a)): a left operand"
                 " stays in registers"
             ),
-            stage=module.stage,
-            line=product.span.line,
-            source=source,
+            place=Place(module.stage, product.span.line, source),
             blame=Blame(
                 reason="the tile is a right operand, which wgmma reads from shared memory",
                 kind="operand",

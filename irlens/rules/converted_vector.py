@@ -39,7 +39,7 @@ from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.global_memory import LOADS
 from irlens.model.report import Severity
 from irlens.model.text import count
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 CODE = "IRL310"
 NAME = "converted-vector"
@@ -81,9 +81,7 @@ def find(facts: Facts) -> Iterator[Match]:
                 " and with more it would load them in that layout"
             ),
             hint=f"try num_warps={wanted}, or a tile that is shorter in this dimension",
-            stage=module.stage,
-            line=operation.span.line,
-            source=source,
+            place=Place(module.stage, operation.span.line, source),
         )
 
 

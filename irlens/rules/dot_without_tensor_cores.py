@@ -34,7 +34,7 @@ from irlens.gpus import support_note
 from irlens.isa.mlir import Operation
 from irlens.isa.mlir.products import Product, products, widened
 from irlens.model.report import Blame, Severity
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 CODE = "IRL401"
 NAME = "dot-without-tensor-cores"
@@ -70,9 +70,7 @@ def find(facts: Facts) -> Iterator[Match]:
                 f" {product.n} {product.right} does not use {facts.words.tensor_core}s"
             ),
             hint=hint,
-            stage=facts.ttgir.stage,
-            line=made.span.line,
-            source=source,
+            place=Place(facts.ttgir.stage, made.span.line, source),
             blame=Blame(reason=_REASONS.get(kind) or _no_instruction(product, facts), kind=kind),
         )
 

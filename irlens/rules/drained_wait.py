@@ -42,7 +42,7 @@ from irlens.analyze.facts import Facts
 from irlens.isa.mlir.copies import BY_THREADS
 from irlens.model.report import Blame, Pipeline, Severity
 from irlens.model.text import plural
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 CODE = "IRL202"
 NAME = "drained-wait"
@@ -78,9 +78,7 @@ def find(facts: Facts) -> Iterator[Match]:
                 f" with {plural(stages, 'stage')} no copy is in flight while it computes"
             ),
             hint=hint,
-            stage=pipeline.stage,
-            line=pipeline.line,
-            source=pipeline.source,
+            place=Place(pipeline.stage, pipeline.line, pipeline.source),
             blame=Blame(reason=f"it has {plural(stages, 'stage')}", suffices=enough),
         )
 
@@ -95,9 +93,7 @@ def _drained_loads(pipeline: Pipeline) -> Iterator[Match]:
             f" for all its loads (vmcnt 0): none is in flight while it computes"
         ),
         hint="give each wave less to load, so that LLVM has registers to keep the data in flight",
-        stage=pipeline.stage,
-        line=pipeline.line,
-        source=pipeline.source,
+        place=Place(pipeline.stage, pipeline.line, pipeline.source),
     )
 
 

@@ -39,7 +39,7 @@ from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.types import Tensor
 from irlens.model.report import Severity
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 CODE = "IRL308"
 NAME = "fenced-atomic"
@@ -63,7 +63,7 @@ def find(facts: Facts) -> Iterator[Match]:
         if atomic.index in used:
             continue
         source = user_line(atomic)
-        place = f" at {source}" if source is not None else ""
+        place = Place(module.stage, atomic.span.line, source)
         semantics = next(word for word in atomic.words if word in _FENCED)
         yield Match(
             message=(
@@ -71,9 +71,7 @@ def find(facts: Facts) -> Iterator[Match]:
                 f" {facts.words.warp}'s earlier writes, and nothing uses what it returns"
             ),
             hint='sem="relaxed" adds as exactly, unless another program waits for these values',
-            stage=module.stage,
-            line=atomic.span.line,
-            source=source,
+            place=place,
         )
 
 

@@ -90,7 +90,7 @@ from irlens.isa.mlir.operations import DIVISIBILITY, LOADS
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Blame, Severity
 from irlens.model.text import plural
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 CODE = "IRL203"
 NAME = "load-not-pipelined"
@@ -184,9 +184,7 @@ def _matches(facts: Facts, *, asked: bool) -> Iterator[Match]:
                 f" {_loop_of(stages or 1, facts)}: {reason}"
             ),
             hint=_spread(load, facts) if missing else _hint(reason, load, facts),
-            stage=facts.ttgir.stage,
-            line=load.line,
-            source=load.source,
+            place=Place(facts.ttgir.stage, load.line, load.source),
             blame=Blame(
                 reason=reason,
                 kind="spread" if missing else "several" if reason == SEVERAL_LAYOUTS else "",

@@ -34,7 +34,7 @@ from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Operation
 from irlens.isa.mlir.types import Tensor
 from irlens.model.report import Blame, Severity
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 CODE = "IRL311"
 NAME = "load-without-tma"
@@ -72,9 +72,7 @@ def on_request(facts: Facts) -> Iterator[Match]:
         yield Match(
             message=f"TMA does not load the tile at {source}: {reason}",
             hint="load it with tl.make_tensor_descriptor(...).load, and compare",
-            stage="ttir",
-            line=load.span.line,
-            source=source,
+            place=Place("ttir", load.span.line, source),
             blame=Blame(reason=reason, kind=kind),
         )
 

@@ -46,7 +46,7 @@ from irlens.analyze.narrow_accesses import narrowed_by_address
 from irlens.analyze.request_runs import Runs
 from irlens.model.estimate import Cause
 from irlens.model.report import Blame, Severity
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 if TYPE_CHECKING:
     from irlens.analyze.sector_causes import SectorCause
@@ -78,7 +78,7 @@ def _finding(facts: Facts, cause: "SectorCause", runs: Runs, granule: int) -> Ma
         if len(starts) == 1
         else f"at {len(starts)} different offsets within a {words.granule}"
     )
-    place = f" at {access.source}" if access.source is not None else ""
+    place = Place("ttir", access.line, access.source)
     kind, hint = _remedy(cause, starts, granule)
     return Match(
         message=(
@@ -87,9 +87,7 @@ def _finding(facts: Facts, cause: "SectorCause", runs: Runs, granule: int) -> Ma
             f" {words.granule}s of {granule} B where {runs.aligned_sectors:,} would do"
         ),
         hint=hint,
-        stage="ttir",
-        line=access.line,
-        source=access.source,
+        place=place,
         blame=Blame(
             reason=f"runs of {access.argument} start {where}",
             kind=kind,

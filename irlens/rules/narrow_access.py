@@ -63,7 +63,7 @@ from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.narrow_accesses import ALIGNMENT, NarrowAccess, narrow_accesses
 from irlens.isa.mlir import Operation
 from irlens.model.report import Blame, Severity
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 if TYPE_CHECKING:
     from irlens.analyze.sector_causes import SectorCause
@@ -121,9 +121,7 @@ def _finding(facts: Facts, candidate: NarrowAccess, cause: "SectorCause | None")
             f" {reason}{shifts}{_sectors(facts, candidate)}"
         ),
         hint=_hint(facts, candidate, cause),
-        stage="ttir",
-        line=candidate.access.line,
-        source=candidate.access.source,
+        place=Place("ttir", candidate.access.line, candidate.access.source),
         blame=Blame(
             reason=reason, kind="alignment", arguments=[*candidate.address, *candidate.mask]
         ),
@@ -201,7 +199,7 @@ def _counted(facts: Facts, cause: "SectorCause") -> Match:
     access, words = cause.access, facts.words
     held = cause.vector * cause.element_bytes
     kind, reason, hint = _reason(facts, cause)
-    place = f" at {access.source}" if access.source is not None else ""
+    place = Place("ttir", access.line, access.source)
     return Match(
         message=(
             f"the {access.direction}{place} moves {access.width} B per {words.thread} at a time,"
@@ -210,9 +208,7 @@ def _counted(facts: Facts, cause: "SectorCause") -> Match:
             f" {facts.granule} B where {cause.ideal:,} would do"
         ),
         hint=hint,
-        stage="ttir",
-        line=access.line,
-        source=access.source,
+        place=place,
         blame=Blame(reason=reason, kind=kind, suffices=cause.vector),
     )
 

@@ -47,7 +47,7 @@ from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.operations import FLATTENED, SPECIALIZED
 from irlens.isa.mlir.products import PRODUCTS
 from irlens.model.report import Blame, Severity
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 CODE = "IRL205"
 NAME = "not-warp-specialized"
@@ -98,9 +98,7 @@ def _matches(facts: Facts, *, asked: bool) -> Iterator[Match]:
         yield Match(
             message=f"the loop at {place} {requests}: {reason}",
             hint=_HINTS[kind],
-            stage="ttir",
-            line=loop.span.line,
-            source=source,
+            place=Place("ttir", loop.span.line, source),
             blame=Blame(reason=reason, kind=kind, suffices={"warps": _WARPS}.get(kind)),
         )
 

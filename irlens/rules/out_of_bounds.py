@@ -54,7 +54,7 @@ from irlens.analyze.mlir_loops import user_line
 from irlens.model.report import Blame, Severity
 from irlens.model.text import plural
 from irlens.model.traffic import Access, OutOfBounds
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 if TYPE_CHECKING:
     from irlens.analyze.offset_wraps import Wrap
@@ -76,7 +76,7 @@ def find(facts: Facts) -> Iterator[Match]:
 
 def _finding(facts: Facts, access: Access, outside: OutOfBounds) -> Match:
     operation = access.label
-    place = f" at {access.source}" if access.source is not None else ""
+    place = Place("ttir", access.line, access.source)
     program = ", ".join(map(str, outside.program))
     cause, hint = _cause(facts, access, outside)
     where = (
@@ -91,9 +91,7 @@ def _finding(facts: Facts, access: Access, outside: OutOfBounds) -> Match:
             f" {where} in program ({program}){cause}"
         ),
         hint=hint,
-        stage="ttir",
-        line=access.line,
-        source=access.source,
+        place=place,
         blame=Blame(
             reason=cause.removeprefix("; ") or "no mask leaves out these lanes",
             kind="wraps" if cause else "",

@@ -35,7 +35,7 @@ from irlens.isa.mlir.encodings import encoding_of
 from irlens.isa.mlir.products import Product, products
 from irlens.model.report import Severity
 from irlens.model.text import percent
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 CODE = "IRL402"
 NAME = "padded-dot"
@@ -66,9 +66,7 @@ def find(facts: Facts) -> Iterator[Match]:
             hint=(
                 f"make the tile at least {max(m, rows)} x {max(n, columns)}, or swap the operands"
             ),
-            stage=facts.ttgir.stage,
-            line=dot.span.line,
-            source=source,
+            place=Place(facts.ttgir.stage, dot.span.line, source),
         )
 
 

@@ -73,7 +73,7 @@ from irlens.isa.mlir.operations import NUM_STAGES
 from irlens.model.report import Blame, Pipeline, PipelineLoad, Severity
 from irlens.model.terms import describe_loads
 from irlens.model.text import plural
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 CODE = "IRL201"
 NAME = "pipeline-shallower"
@@ -132,9 +132,7 @@ def find(facts: Facts) -> Iterator[Match]:
         yield Match(
             message=message,
             hint=hint,
-            stage=pipeline.stage,
-            line=pipeline.line,
-            source=pipeline.source,
+            place=Place(pipeline.stage, pipeline.line, pipeline.source),
             blame=Blame(reason=carried or message, kind=kind, suffices=suffices),
         )
 
@@ -152,9 +150,7 @@ def on_request(facts: Facts) -> Iterator[Match]:
         yield Match(
             message=f"the loop at {place} has {plural(own, 'stage')}: {reason}",
             hint=f"write tl.range(..., num_stages={launch}), or without num_stages",
-            stage="ttir",
-            line=loop.span.line,
-            source=place,
+            place=Place("ttir", loop.span.line, place),
             blame=Blame(reason=reason, kind=_OWN, suffices=launch),
         )
 

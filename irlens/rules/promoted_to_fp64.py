@@ -34,7 +34,7 @@ from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir.types import Scalar, Tensor
 from irlens.model.report import Severity
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 CODE = "IRL406"
 NAME = "promoted-to-fp64"
@@ -59,11 +59,9 @@ def find(facts: Facts) -> Iterator[Match]:
         if not isinstance(element, Scalar) or element.name != "f64" or source in reported:
             continue
         reported.add(source)
-        place = f" at {source}" if source is not None else ""
+        place = Place("ttir", operation.span.line, source)
         yield Match(
             message=f"a tensor is converted to fp64{place}, and no argument is a tensor of fp64",
             hint="give the constant or scalar that it meets the type of the data",
-            stage="ttir",
-            line=operation.span.line,
-            source=source,
+            place=place,
         )

@@ -34,7 +34,7 @@ from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.encodings import Blocked, blocked
 from irlens.model.report import Blame, Severity
 from irlens.model.text import plural
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 CODE = "IRL403"
 NAME = "reduction-through-shared"
@@ -65,9 +65,7 @@ def find(facts: Facts) -> Iterator[Match]:
                 " could hold them"
             ),
             hint="lower num_warps, or give each program several rows",
-            stage=facts.ttgir.stage,
-            line=reduce.span.line,
-            source=source,
+            place=Place(facts.ttgir.stage, reduce.span.line, source),
             blame=Blame(
                 reason=f"{elements} elements are spread over {plural(warps, words.warp)}",
                 suffices=enough,

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING
 
 from irlens.analyze.facts import Facts
 from irlens.model.report import Blame, Severity
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 if TYPE_CHECKING:
     from irlens.analyze.repeated_loads import RepeatedLoad
@@ -73,8 +73,8 @@ def _finding(facts: Facts, repeated: "RepeatedLoad", registers: int) -> Match:
     sources = [each.location[0] if each.location else None for each in loads]
     kept = f"{registers} register{'s' if registers > 1 else ''} per {facts.words.thread}"
     amount = f"the same {repeated.bytes:,} B of {repeated.argument}"
+    place = Place("ttir", loads[0].span.line, sources[0])
     if len(loads) == 1:
-        place = f" at {sources[0]}" if sources[0] is not None else ""
         message = (
             f"the load{place} reads {amount} in each of {repeated.times:,} iterations of a program;"
             f" {kept} would keep them"
@@ -91,8 +91,6 @@ def _finding(facts: Facts, repeated: "RepeatedLoad", registers: int) -> Match:
     return Match(
         message=message,
         hint=hint,
-        stage="ttir",
-        line=loads[0].span.line,
-        source=sources[0],
+        place=place,
         blame=several if len(loads) > 1 else None,
     )

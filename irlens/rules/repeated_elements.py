@@ -48,7 +48,7 @@ from typing import TYPE_CHECKING
 from irlens.analyze.facts import Facts
 from irlens.model.estimate import Cause
 from irlens.model.report import Blame, Severity
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 if TYPE_CHECKING:
     from irlens.analyze.sector_causes import SectorCause
@@ -86,18 +86,15 @@ def _finding(facts: Facts, cause: "SectorCause") -> Match:
         hint = "num_ctas=1 takes them once"
     else:
         complaint, hint = (_warps if cause.kind == "warps" else _lanes)(facts, cause)
-    place = f" of {access.argument}"
-    place += f" at {access.source}" if access.source is not None else ""
+    place = Place("ttir", access.line, access.source)
     return Match(
         message=(
-            f"the {access.direction}{place} {complaint}, and its {access.requests or 0:,} requests"
-            f" touch {access.sectors or 0:,} {words.granule}s of {facts.granule} B where"
-            f" {cause.ideal:,} would do"
+            f"the {access.direction} of {access.argument}{place} {complaint}, and its"
+            f" {access.requests or 0:,} requests touch {access.sectors or 0:,} {words.granule}s of"
+            f" {facts.granule} B where {cause.ideal:,} would do"
         ),
         hint=hint,
-        stage="ttir",
-        line=access.line,
-        source=access.source,
+        place=place,
         blame=Blame(reason=complaint, kind=kind, suffices=_enough_warps(facts, cause)),
     )
 

@@ -38,7 +38,7 @@ from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
 from irlens.model.report import Severity
 from irlens.model.text import microseconds
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 CODE = "IRL313"
 NAME = "scattered-atomic"
@@ -61,7 +61,7 @@ def find(facts: Facts) -> Iterator[Match]:
             continue
         atomic = next(each for each in facts.ttir.operations if each.span.line == met.line)
         source = user_line(atomic)
-        place = f" at {source}" if source is not None else ""
+        place = Place("ttir", met.line, source)
         yield Match(
             message=(
                 f"data decide which addresses of {met.argument} the atomic{place} updates: the L2"
@@ -72,7 +72,5 @@ def find(facts: Facts) -> Iterator[Match]:
                 "count in the program first (tl.histogram), or add up equal indices before the"
                 " atomic"
             ),
-            stage="ttir",
-            line=met.line,
-            source=source,
+            place=place,
         )

@@ -53,7 +53,7 @@ from irlens.isa.ptx import Function, Instruction
 from irlens.isa.ptx.registers import access
 from irlens.model.report import Blame, Severity
 from irlens.model.source import user_frame
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 CODE = "IRL404"
 NAME = "serialized-products"
@@ -82,9 +82,7 @@ def find(facts: Facts) -> Iterator[Match]:
             " before it issues the next"
         ),
         hint=hint,
-        stage="ptx",
-        line=products[0].line,
-        source=source,
+        place=Place("ptx", products[0].line, source),
         blame=Blame(reason=reason, kind=kind),
     )
 
@@ -104,9 +102,7 @@ def on_request(facts: Facts) -> Iterator[Match]:
                 f" does not overlap with the next one's: {awaited.reason}"
             ),
             hint=_AWAITED[awaited.kind],
-            stage="ttgir",
-            line=awaited.product.span.line,
-            source=source,
+            place=Place("ttgir", awaited.product.span.line, source),
             blame=Blame(reason=awaited.reason, kind=awaited.kind),
         )
 

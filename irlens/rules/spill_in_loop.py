@@ -34,7 +34,7 @@ from irlens.model.report import Severity
 from irlens.model.resources import SpillSite
 from irlens.model.source import SourceLocation
 from irlens.model.text import plural
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 CODE = "IRL106"
 NAME = "spill-in-loop"
@@ -56,9 +56,7 @@ def find(facts: Facts) -> Iterator[Match]:
             f" are inside loops{_most(sites)}"
         ),
         hint="make the tile or the number of stages smaller, or raise num_warps",
-        stage=deepest.stage,
-        line=deepest.line,
-        source=deepest.source,
+        place=Place(deepest.stage, deepest.line, deepest.source),
     )
 
 

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from irlens.analyze.facts import Facts
 from irlens.analyze.ttgir_refusals import DOT_IN_BRANCH, NO_DOT, WITHOUT_STAGES
 from irlens.model.report import Blame, Severity
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 CODE = "IRL204"
 NAME = "stages-not-asked"
@@ -66,8 +66,6 @@ def find(facts: Facts) -> Iterator[Match]:
         yield Match(
             message=f"the loop at {place} reads memory and is not pipelined: {reason}",
             hint=_BESIDE_BRANCH if load.reason == DOT_IN_BRANCH else _HINT,
-            stage=facts.ttgir.stage,
-            line=load.loop_line,
-            source=load.loop_source,
+            place=Place(facts.ttgir.stage, load.loop_line, load.loop_source),
             blame=None if load.reason == NO_DOT else Blame(reason=reason),
         )

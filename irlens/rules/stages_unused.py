@@ -34,7 +34,7 @@ from irlens.analyze.mlir_loops import find_loops, iterations, user_line
 from irlens.isa.mlir import Module
 from irlens.model.report import Blame, Pipeline, Severity
 from irlens.model.text import plural
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 CODE = "IRL206"
 NAME = "stages-unused"
@@ -59,9 +59,7 @@ def find(facts: Facts) -> Iterator[Match]:
                 f" {runs}: {plural(runs + 1, 'stage')} load as early, in less shared memory"
             ),
             hint=f"request num_stages={runs + 1} for this launch",
-            stage=pipeline.stage,
-            line=pipeline.line,
-            source=pipeline.source,
+            place=Place(pipeline.stage, pipeline.line, pipeline.source),
             blame=Blame(reason=f"it runs {plural(runs, 'iteration')}", suffices=runs + 1),
         )
 

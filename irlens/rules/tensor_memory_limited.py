@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from irlens.analyze.facts import Facts
 from irlens.analyze.tensor_memory import allocations
 from irlens.model.report import Severity
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 CODE = "IRL107"
 NAME = "tensor-memory-limited"
@@ -55,7 +55,5 @@ def find(facts: Facts) -> Iterator[Match]:
             " once, and the others wait"
         ),
         hint="use more stages or a larger BLOCK_K, or make the tile smaller along N",
-        stage="ptx" if allocated else None,
-        line=allocated[0].line if allocated else None,
-        source=None,
+        place=Place("ptx" if allocated else None, allocated[0].line if allocated else None, None),
     )

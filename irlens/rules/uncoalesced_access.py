@@ -52,7 +52,7 @@ from irlens.model.estimate import Cause
 from irlens.model.report import Blame, Severity
 from irlens.model.several import all_known
 from irlens.model.source import SourceLocation
-from irlens.rules import Match
+from irlens.rules import Match, Place
 
 if TYPE_CHECKING:
     from irlens.analyze.sector_causes import SectorCause
@@ -153,13 +153,11 @@ def _match(
     stage: str,
     line: int,
 ) -> Match:
-    place = f" at {source}" if source is not None else ""
+    place = Place(stage, line, source)
     return Match(
         message=f"the {direction}{place} is not coalesced: {complaint.words}",
         hint=complaint.hint,
-        stage=stage,
-        line=line,
-        source=source,
+        place=place,
         blame=Blame(
             reason=complaint.words,
             kind=complaint.kind,

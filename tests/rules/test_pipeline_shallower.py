@@ -53,7 +53,7 @@ def look_at(wait: int) -> list[Match]:
 def test_shows_a_wait_that_retires_more_than_it_needs() -> None:
     (finding,) = look_at(wait=0)
     assert finding.message == "the loop at ptx:4 requested 3 stages and got 2"
-    assert (finding.stage, finding.line, finding.source) == ("ptx", 4, None)
+    assert finding.place == ("ptx", 4, None)
 
 
 def test_silent_where_the_wait_leaves_a_group_in_flight() -> None:
