@@ -20,6 +20,7 @@ from irlens.isa.mlir.encoding_maps import Unmapped, linear_map
 from irlens.isa.mlir.encodings import Encoding, encoding_of
 from irlens.isa.mlir.linear_maps import LinearMap, Span
 from irlens.isa.mlir.types import Pointer, Type
+from irlens.isa.mlir.values import Value
 from irlens.model.conversions import Conversion, Way
 from irlens.model.source import user_frame
 
@@ -35,7 +36,6 @@ _ACROSS_CTAS = "it moves data between the CTAs of a cluster"
 
 def find_conversions(module: Module) -> Iterator[tuple[Operation, Conversion]]:
     """Yield the conversions of a ttgir, without what they cost."""
-    users = _users(module)
     read = {_layout(module, each.result_type) for each in module.doing("load tensor memory")}
     around: list[Operation] = []
     for operation in module.doing("relayout", "for", "while"):
@@ -46,13 +46,14 @@ def find_conversions(module: Module) -> Iterator[tuple[Operation, Conversion]]:
             continue
         before, after = operation.operand_type, operation.result_type
         through, reason = _way_of(module, before, after)
+        user = user_of(module, operation)
         kind = _kind(encoding_of(module, before))
         yield (
             operation,
             Conversion(
                 line=operation.span.line,
                 source=user_frame(operation.location),
-                used_by=users.get(operation.index, ""),
+                used_by=user.name if user is not None else "",
                 loop=user_frame(around[-1].location) if around else None,
                 depth=len(around),
                 type="x".join([*map(str, after.shape), str(after.element)]),
@@ -90,14 +91,10 @@ def _kind(encoding: Encoding | None) -> str:
     return encoding.kind
 
 
-def _users(module: Module) -> dict[int, str]:
-    """Return the name of the first operation that reads what each one defines."""
-    users: dict[int, str] = {}
-    for operation, operands in zip(module.operations, module.values.operands, strict=True):
-        for value in operands:
-            if value is not None and value.region is None:
-                users.setdefault(value.operation, operation.name)
-    return users
+def user_of(module: Module, conversion: Operation) -> Operation | None:
+    """Return the first operation that reads a conversion's result."""
+    readers = module.values.readers.get(Value(conversion.index, 0), ())
+    return next((module.operations[index] for index, _ in readers), None)
 
 
 def _bytes(kind: Type) -> int | None:

@@ -23,7 +23,7 @@ from irlens.isa.mlir.copies import BULK_TO_SHARED, COPIES, LOADS
 from irlens.isa.mlir.encodings import blocked, cta_parts, encoding_of
 from irlens.isa.mlir.products import BUFFER_USES, PRODUCTS
 from irlens.isa.mlir.types import Pointer, Tensor, Type
-from irlens.isa.mlir.values import Value, Values
+from irlens.isa.mlir.values import Value
 from irlens.model.memory import LoadState, LoopLoad
 
 _READS = LOADS | COPIES | BULK_TO_SHARED
@@ -74,10 +74,6 @@ class _Finder:
         return Buffers(self._module)
 
     @cached_property
-    def _carried(self) -> "_CarriedValues":
-        return _CarriedValues(self._module, self._module.values)
-
-    @cached_property
     def _products(self) -> tuple[Operation, ...]:
         return tuple(self._module.named(*PRODUCTS))
 
@@ -126,7 +122,7 @@ class _Finder:
         buffer = self._buffer(read, tile)
         copies = None if buffer is None else self._buffers.copies(buffer)
         # The copy before the loop may have become one with an equal load of an earlier loop.
-        carried = self._carried.iterations(read, loop) if read.name in LOADS else 0
+        carried = _carried_for(self._module, read, loop) if read.name in LOADS else 0
         used = self._used(read, buffer, loop, peeled)
         if not peeled_copies and carried:
             peeled_copies, alike, used = carried, 1, Fraction(0)
@@ -283,36 +279,25 @@ def _widest_access(module: Module, read: Operation, tile: Tensor) -> int | None:
     return None if least is None else min(least * bits // 8, _WIDEST_ACCESS)
 
 
-class _CarriedValues:
-    """Follows results of loads that a loop carries from iteration to iteration."""
+def _carried_for(module: Module, load: Operation, loop: Operation) -> int:
+    """Return the iterations from a load to the first use of its value, which a loop carries.
 
-    def __init__(self, module: Module, values: Values) -> None:
-        self._module = module
-        self._uses: dict[Value, list[tuple[int, int]]] = {}
-        for index, operands in enumerate(values.operands):
-            for position, value in enumerate(operands):
-                if value is not None:
-                    self._uses.setdefault(value, []).append((index, position))
+    0 where the value is used in its own iteration, or never.
 
-    def iterations(self, load: Operation, loop: Operation) -> int:
-        """Return the iterations from a load to the first use of its value.
-
-        0 where the value is used in its own iteration, or never.
-
-        Args:
-            loop: The innermost loop around it.
-        """
-        if loop.does != "for" or load.parent != loop.index:
-            return 0
-        held, seen = {Value(load.index, 0)}, set[Value]()
-        for iteration in range(_MOST_ITERATIONS):
-            seen |= held
-            uses = [use for value in held for use in self._uses.get(value, ())]
-            users = [self._module.operations[index] for index, _ in uses]
-            if any(each.does != "yield" or each.parent != loop.index for each in users):
-                return iteration
-            # Argument 0 of the body is the induction variable.
-            held = {Value(loop.index, position + 1, 0) for _, position in uses} - seen
-            if not held:
-                return 0
+    Args:
+        loop: The innermost loop around it.
+    """
+    if loop.does != "for" or load.parent != loop.index:
         return 0
+    held, seen = {Value(load.index, 0)}, set[Value]()
+    for iteration in range(_MOST_ITERATIONS):
+        seen |= held
+        uses = [use for value in held for use in module.values.readers.get(value, ())]
+        users = [module.operations[index] for index, _ in uses]
+        if any(each.does != "yield" or each.parent != loop.index for each in users):
+            return iteration
+        # Argument 0 of the body is the induction variable.
+        held = {Value(loop.index, position + 1, 0) for _, position in uses} - seen
+        if not held:
+            return 0
+    return 0

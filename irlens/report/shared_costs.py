@@ -13,6 +13,7 @@ from irlens.gpus import Gpu
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.copies import COPIES
 from irlens.isa.mlir.operations import Deed
+from irlens.isa.mlir.values import Value
 from irlens.model.config import Config
 from irlens.model.conversions import Conversion
 from irlens.model.several import grouped
@@ -121,8 +122,7 @@ def _shares(module: Module, operation: Operation, frames: tuple[SourceLocation, 
     if operation.location != frames:
         return False
     if operation.does == "atomic":  # whose result passes through shared memory if it has a reader
-        reads = (each for read in module.values.operands for each in read)
-        return any(each and each.operation == operation.index for each in reads)
+        return Value(operation.index, 0) in module.values.readers
     return operation.does in _USES_SHARED or operation.name in COPIES
 
 

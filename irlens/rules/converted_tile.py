@@ -57,12 +57,11 @@ from collections.abc import Iterator
 
 from irlens.analyze.address_slice import computed_beside
 from irlens.analyze.facts import Facts
-from irlens.analyze.layout_conversions import find_conversions
+from irlens.analyze.layout_conversions import find_conversions, user_of
 from irlens.analyze.mlir_loops import find_loops, place_of, user_line
 from irlens.analyze.ttgir_refusals import DOT_IN_BRANCH, NO_DOT, NO_OPERAND, ONE_STAGE
-from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir import Module
 from irlens.isa.mlir.products import WGMMA
-from irlens.isa.mlir.values import Value
 from irlens.model.report import Blame, Severity
 from irlens.rules import Match, Place
 
@@ -90,7 +89,7 @@ def on_request(facts: Facts) -> Iterator[Match]:
     module, found = facts.ttgir, {each.place.line for each in find(facts)}
     reported = set[tuple[str, str]]()
     for operation, conversion in find_conversions(module) if module is not None else ():
-        source, user = user_line(operation), _user(module, operation) if module else None
+        source, user = user_line(operation), user_of(module, operation) if module else None
         if conversion.through != "shared memory" or not conversion.depth or user is None:
             continue
         if conversion.line in found or (str(source), conversion.type) in reported:
@@ -109,13 +108,6 @@ def on_request(facts: Facts) -> Iterator[Match]:
             place=Place("ttgir", operation.span.line, source),
             blame=Blame(reason=reason, kind="conversion"),
         )
-
-
-def _user(module: Module, operation: Operation) -> Operation | None:
-    """Return the first operation that reads a result."""
-    made = Value(operation.index, 0)
-    readers = (n for n, operands in enumerate(module.values.operands) if made in operands)
-    return next((module.operations[n] for n in readers), None)
 
 
 def _loaded(facts: Facts, module: Module) -> Iterator[Match]:

@@ -36,8 +36,9 @@ from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
-from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir import Operation
 from irlens.isa.mlir.types import Tensor
+from irlens.isa.mlir.values import Value
 from irlens.model.report import Severity
 from irlens.rules import Match, Place
 
@@ -58,9 +59,8 @@ def find(facts: Facts) -> Iterator[Match]:
     if module is None:
         return
     candidates = [each for each in module.named("tt.atomic_rmw") if _is_fenced(each)]
-    used = _used(module) if candidates else set()
     for atomic in candidates:
-        if atomic.index in used:
+        if Value(atomic.index, 0) in module.values.readers:
             continue
         source = user_line(atomic)
         place = Place(module.stage, atomic.span.line, source)
@@ -81,13 +81,3 @@ def _is_fenced(atomic: Operation) -> bool:
         and _REPLACES not in atomic.words
         and any(isinstance(each, Tensor) for each in atomic.result_types)
     )
-
-
-def _used(module: Module) -> set[int]:
-    """Return the operations whose results are operands of others."""
-    return {
-        value.operation
-        for operands in module.values.operands
-        for value in operands
-        if value is not None and value.region is None
-    }

@@ -6,6 +6,7 @@ names are resolved where they are read.
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import msgspec
 
@@ -57,6 +58,16 @@ class Values:
         if name not in operation.operands:
             return None
         return self.operands[operation.index][operation.operands.index(name)]
+
+    @cached_property
+    def readers(self) -> dict[Value, list[tuple[int, int]]]:
+        """For each value the operations that read it, in order, and as which of their operands."""
+        readers: dict[Value, list[tuple[int, int]]] = {}
+        for index, operands in enumerate(self.operands):
+            for position, value in enumerate(operands):
+                if value is not None:
+                    readers.setdefault(value, []).append((index, position))
+        return readers
 
     def _lookup(self, name: str) -> Value | None:
         if "#" not in name:
