@@ -17,12 +17,12 @@ from irlens.analyze import work
 from irlens.analyze.issue_table import IssueTable
 from irlens.analyze.request_runs import Runs
 from irlens.analyze.traffic.accesses import Reference, public_function
-from irlens.analyze.traffic.coverage import MANY, ByteSet, TooManyIntervalsError
+from irlens.analyze.traffic.coverage import MANY, TooManyIntervalsError
 from irlens.analyze.traffic.evaluated import LAUNCHES, Evaluated, Key, Tape, key_of, new_tape
 from irlens.analyze.traffic.evaluation import run
 from irlens.analyze.traffic.flops import Flops, count_flops
 from irlens.analyze.traffic.launch import Launch, Numbers
-from irlens.analyze.traffic.strided_coverage import Strides
+from irlens.analyze.traffic.strided_coverage import ByteSet, Strides
 from irlens.analyze.traffic.tally import Moved, Tally
 from irlens.analyze.traffic.tiles import tiles_of
 from irlens.analyze.traffic.values import Array, UnknownTrafficError

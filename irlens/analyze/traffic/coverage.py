@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from math import inf
-from typing import Protocol
 
 import numpy as np
 
@@ -32,32 +31,6 @@ class TooManyIntervalsError(Exception):
 
     def __init__(self) -> None:
         super().__init__("the accessed bytes form too many intervals")
-
-
-class ByteSet(Protocol):
-    """A set of bytes, as offsets from an argument's base address.
-
-    Any of its methods raises ``TooManyIntervalsError``.
-    """
-
-    def empty(self) -> "ByteSet":
-        """Return an empty set of the same kind."""
-
-    def add(self, bases: Array, starts: Array, lengths: Array) -> None:
-        """Add the same intervals at several bases, all ascending, in bytes."""
-
-    def update(self, other: "ByteSet") -> None:
-        """Add another set, which must be of the same kind."""
-
-    def size(self) -> int:
-        """Return how many bytes the set has."""
-
-    def granules(self, size: int) -> int:
-        """Return how many aligned granules of a size in bytes the set touches."""
-
-    @property
-    def bytes(self) -> int:
-        """The bytes of memory that it occupies, in all."""
 
 
 class Intervals:
@@ -122,7 +95,7 @@ class Coverage(Intervals):
             first, last = places.reshape(-1), (places + lengths[some]).reshape(-1)
             self._append(*((first, last) if is_apart else joined(first, last)))
 
-    def update(self, other: ByteSet) -> None:
+    def update(self, other: Intervals) -> None:
         """Add another set of the same grain."""
         if not isinstance(other, Coverage):
             raise TooManyIntervalsError

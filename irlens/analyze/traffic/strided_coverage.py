@@ -7,13 +7,13 @@ holds. Elements of other accesses to the same argument are intervals of columns,
 
 from collections.abc import Mapping
 from math import gcd, inf
+from typing import TypeAlias
 
 import numpy as np
 
 from irlens.analyze.traffic.coverage import (
     MOST,
     PENDING,
-    ByteSet,
     Coverage,
     Intervals,
     TooManyIntervalsError,
@@ -41,7 +41,7 @@ class Strides:
         self._many = many
         self._leaps: dict[str, tuple[int, int]] = {}
 
-    def coverage(self, argument: str, grain: int) -> ByteSet:
+    def coverage(self, argument: str, grain: int) -> "ByteSet":
         """Return an empty set for what is accessed of an argument, in grains of some bytes."""
         stride = self._known.get(argument)
         if stride is None or stride % grain:
@@ -103,7 +103,7 @@ class StridedCoverage(Intervals):
             )
             self._append(*joined(first, last))
 
-    def update(self, other: ByteSet) -> None:
+    def update(self, other: Intervals) -> None:
         """Add another set of the same grain and stride."""
         if not isinstance(other, StridedCoverage) or (
             (other.grain, other.stride) != (self.grain, self.stride)
@@ -199,3 +199,6 @@ class StridedCoverage(Intervals):
             if self._held > MOST:
                 raise TooManyIntervalsError
             self._merge_at = self._held + PENDING
+
+
+ByteSet: TypeAlias = Coverage | StridedCoverage

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from irlens.analyze.traffic.coverage import ByteSet, Coverage
+from irlens.analyze.traffic.coverage import Coverage
+from irlens.analyze.traffic.strided_coverage import ByteSet
 from irlens.analyze.traffic.tiles import Pattern, Tiles, have_equal
 from irlens.analyze.traffic.values import Array, distinct
 from irlens.analyze.warp_requests import (
