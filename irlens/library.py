@@ -1,6 +1,6 @@
 """The functions of the library: what the command line can do, with the same records.
 
-Importing this is cheap: each function imports what it needs, and only compiling needs Triton.
+Each function imports what no other one needs, and only compiling needs Triton.
 """
 
 import functools
@@ -9,14 +9,19 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from irlens import library_arguments as given
+from irlens.model.capture import Capture, Disassembly
+from irlens.model.errors import ArtifactError, CaptureError, IrlensError
+from irlens.model.limits import Limits, LimitSearch
+from irlens.session import Configurations
+from irlens.session.session import Session
+
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from irlens.model.capture import Capture
     from irlens.model.check import Check
     from irlens.model.comparison import Comparison
     from irlens.model.config import ConstexprValue
-    from irlens.model.limits import Limits
     from irlens.model.passes import Passes
     from irlens.model.report import Report
     from irlens.model.scan import Scan
@@ -24,7 +29,6 @@ if TYPE_CHECKING:
     from irlens.model.sweep import Sweep
     from irlens.model.variants import Variants
     from irlens.programs import Recording
-    from irlens.session import Configurations
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,20 +39,16 @@ def _public(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        from irlens.model.errors import IrlensError
 
         show_in_notebooks()
         if len(args) > 1 and "target" in (getattr(function, "__kwdefaults__", None) or ()):
-            from irlens.library_arguments import refuse_targets
-
-            refuse_targets(args[1:], args[0], getattr(function, "__name__", ""))
+            given.refuse_targets(args[1:], args[0], getattr(function, "__name__", ""))
         try:
             return function(*args, **kwargs)
         except IrlensError as error:
-            from irlens.library_arguments import meant_parameter
             from irlens.session.wording import reworded
 
-            meant = meant_parameter(reworded(error, "library"), function, kwargs)
+            meant = given.meant_parameter(reworded(error, "library"), function, kwargs)
             if meant.hint is not None:
                 meant.add_note(meant.hint)  # a traceback has no other place for it
             raise meant from error.__cause__
@@ -90,19 +90,16 @@ def capture(
     """
     from irlens import gpus
     from irlens.compiler import Request, find_device
-    from irlens.library_arguments import argument_texts, kernel_name, one_target, one_value
-    from irlens.model.errors import CaptureError
-    from irlens.session.session import Session
 
-    session, named = Session(), kernel_name(kernel)
-    chosen = one_target(target, "capture")
+    session, named = Session(), given.kernel_name(kernel)
+    chosen = given.one_target(target, "capture")
     gpu = gpus.find(chosen) if chosen else session.default_gpu(find_device())
     request = Request(
         kernel=named,
         target=gpu.target,
         sm_count=gpu.sm_count,
-        settings={name: one_value(name, value) for name, value in settings.items()},
-        args=argument_texts(args),
+        settings={name: given.one_value(name, value) for name, value in settings.items()},
+        args=given.argument_texts(args),
         grid=tuple(map(str, grid or ())),
         run=run,
         triton=triton,
@@ -124,15 +121,12 @@ def load(path: "str | Path") -> "Iterator[Capture]":
         ArtifactError: While iterating: the path does not exist, or an entry is broken.
         TypeError: It is no path.
     """
-    from irlens.library_arguments import path_of
-
-    return _load(path_of(path, "load"))
+    return _load(given.path_of(path, "load"))
 
 
 def _load(path: "Path") -> "Iterator[Capture]":
     from irlens.artifacts.entries import Broken
     from irlens.artifacts.load import load as load_all
-    from irlens.model.errors import ArtifactError
 
     for entry in load_all(path.expanduser()):
         if isinstance(entry, Broken):
@@ -168,11 +162,9 @@ def inspect(
         ToolError: The disassembler is missing or failed.
         TypeError: It is no capture.
     """
-    from irlens.library_arguments import check_capture
-    from irlens.model.capture import Disassembly
     from irlens.session.reports import report_of
 
-    check_capture(capture, "inspect")
+    given.check_capture(capture, "inspect")
     if launch is not None or target is not None:
         from irlens.session.launch import read_launch, with_launch
 
@@ -188,10 +180,9 @@ def compare(before: "Report", after: "Report") -> "Comparison":
         TypeError: One is no report.
     """
     from irlens.diff.report import compare as compare_reports
-    from irlens.library_arguments import check_report
 
-    check_report(before, "compare")
-    check_report(after, "compare")
+    given.check_report(before, "compare")
+    given.check_report(after, "compare")
     return compare_reports(before, after)
 
 
@@ -236,16 +227,18 @@ def sweep(
         IrlensError: A name is unknown, or nothing can be compiled.
         TypeError: An argument has another type.
     """
-    from irlens.library_arguments import as_ranges, kernel_name, texts
     from irlens.session.grids import sweep as run_sweep
-    from irlens.session.session import Session
     from irlens.sweeps.selection import Selection
 
     selection = Selection(
-        where=texts(where), filters=texts(filters), sort=texts(sort), rank=rank, top=top
+        where=given.texts(where),
+        filters=given.texts(filters),
+        sort=given.texts(sort),
+        rank=rank,
+        top=top,
     )
-    chosen = _configurations(target, as_ranges(args), grid, triton, settings)
-    return run_sweep(Session(), kernel_name(kernel), chosen, selection, jobs=jobs)
+    chosen = _configurations(target, given.as_ranges(args), grid, triton, settings)
+    return run_sweep(Session(), given.kernel_name(kernel), chosen, selection, jobs=jobs)
 
 
 @_public
@@ -278,14 +271,12 @@ def suggest(
         IrlensError: A name is unknown, the kernel does not compile, or has no estimated time.
         TypeError: An argument has another type.
     """
-    from irlens.library_arguments import kernel_name, one_target, one_value
-    from irlens.session.session import Session
     from irlens.session.suggest import requests_near, suggest_near
 
     session = Session()
-    single = {name: one_value(name, value) for name, value in settings.items()}
-    chosen = _configurations(one_target(target, "suggest"), args, grid, triton, single)
-    requests = requests_near(kernel_name(kernel), chosen, session)
+    single = {name: given.one_value(name, value) for name, value in settings.items()}
+    chosen = _configurations(given.one_target(target, "suggest"), args, grid, triton, single)
+    requests = requests_near(given.kernel_name(kernel), chosen, session)
     return suggest_near(requests, session, most=most, jobs=jobs, seconds=budget)
 
 
@@ -319,15 +310,13 @@ def variants(
         IrlensError: A name is unknown, a launch is invalid, or nothing can be read.
         TypeError: An argument has another type.
     """
-    from irlens.library_arguments import as_ranges, kernel_name
-    from irlens.session.session import Session
     from irlens.session.variants import variants_of
 
     if not kernels:
         raise TypeError("variants takes a kernel: irlens.variants('softmax', args={...})")
-    chosen = _configurations(target, as_ranges(args), grid, triton, settings)
+    chosen = _configurations(target, given.as_ranges(args), grid, triton, settings)
     return variants_of(
-        Session(), list(map(kernel_name, kernels)), chosen,
+        Session(), list(map(given.kernel_name, kernels)), chosen,
         most=most, seconds=budget, jobs=jobs,
     )  # fmt: skip
 
@@ -361,15 +350,12 @@ def limits(
         IrlensError: A name is unknown, or the kernel is compiled already.
         TypeError: An argument has another type.
     """
-    from irlens.library_arguments import kernel_name, one_target, one_value, size_ranges
-    from irlens.model.limits import LimitSearch
     from irlens.session.limits import limits_of
-    from irlens.session.session import Session
 
-    single = {name: one_value(name, value) for name, value in settings.items()}
-    chosen = _configurations(one_target(target, "limits"), args, grid, triton, single)
+    single = {name: given.one_value(name, value) for name, value in settings.items()}
+    chosen = _configurations(given.one_target(target, "limits"), args, grid, triton, single)
     search = LimitSearch(jobs=jobs)
-    return limits_of(Session(), kernel_name(kernel), chosen, size_ranges(along), search)
+    return limits_of(Session(), given.kernel_name(kernel), chosen, given.size_ranges(along), search)
 
 
 @_public
@@ -404,17 +390,15 @@ def passes(
         IrlensError: The kernel does not compile, its passes are unknown, or a name is.
         TypeError: An argument has another type.
     """
-    from irlens.library_arguments import kernel_name, one_target, one_value, texts
     from irlens.session.passes import Asked, passes_of
-    from irlens.session.session import Session
 
-    single = {name: one_value(name, value) for name, value in settings.items()}
-    chosen = _configurations(one_target(target, "passes"), args, None, triton, single)
+    single = {name: given.one_value(name, value) for name, value in settings.items()}
+    chosen = _configurations(given.one_target(target, "passes"), args, None, triton, single)
     asked = Asked(
-        passes=texts(shown), first=texts(first), last=texts(last),
+        passes=given.texts(shown), first=given.texts(first), last=given.texts(last),
         line=None if line is None else str(line), changes=changes,
     )  # fmt: skip
-    return passes_of(kernel_name(kernel), chosen, Session(), asked)
+    return passes_of(given.kernel_name(kernel), chosen, Session(), asked)
 
 
 @_public
@@ -442,15 +426,13 @@ def check(
         IrlensError: There is nothing to check, or a kernel does not compile.
         TypeError: An argument has another type.
     """
-    from irlens.library_arguments import kernel_name, path_of
     from irlens.model import files
     from irlens.session.baselines import CheckRequest, run_check
-    from irlens.session.session import Session
 
     request = CheckRequest(
-        kernels=tuple(map(kernel_name, kernels)),
+        kernels=tuple(map(given.kernel_name, kernels)),
         configurations=_configurations(target, args, None, None, settings),
-        file=None if baseline is None else path_of(baseline, "check"),
+        file=None if baseline is None else given.path_of(baseline, "check"),
         update=update,
         strict=strict,
     )
@@ -481,18 +463,17 @@ def scan(
         IrlensError: A directory or a name is unknown.
         TypeError: An argument has another type.
     """
-    from irlens.library_arguments import path_of, texts
     from irlens.session.scan import Request, Scanner
     from irlens.session.scan.columns import SUMMED_UP
 
     if not directories:
         raise TypeError("scan takes at least one directory: irlens.scan('~/.triton/cache')")
-    conditions = texts(where)
+    conditions = given.texts(where)
     request = Request.parse(
-        [path_of(each, "scan").expanduser() for each in directories],
-        texts(columns) or SUMMED_UP,
+        [given.path_of(each, "scan").expanduser() for each in directories],
+        given.texts(columns) or SUMMED_UP,
         conditions,
-        texts(sort),
+        given.texts(sort),
         sums_up=True,
         jobs=jobs,
     )
@@ -534,24 +515,22 @@ def record(
     from irlens import gpus
     from irlens.compiler import find_device
     from irlens.compiler.sources.running import default_recording
-    from irlens.library_arguments import path_of, texts
     from irlens.programs import Options, Program
     from irlens.programs import record as run
     from irlens.session.programs import program_runs
-    from irlens.session.session import Session
 
-    named = texts(target or ())
+    named = given.texts(target or ())
     device = None if named else find_device()
     chosen = [gpus.find(name) for name in named] or [Session().default_gpu(device)]
     request = Program(
-        name=str(path_of(program, "record")),
+        name=str(given.path_of(program, "record")),
         is_module=module,
         arguments=tuple(map(str, arguments)),
     )
     options = Options(assumed=assume, configurations=configs)
     destination = default_recording(request.name)
     if output is not None:
-        destination = path_of(output, "record").expanduser()
+        destination = given.path_of(output, "record").expanduser()
     recorded = run(
         request, destination, chosen, fake=device is None, options=options, triton=triton
     )
@@ -587,15 +566,13 @@ def _configurations(
     triton: object,
     settings: Mapping[str, object],
 ) -> "Configurations":
-    from irlens.library_arguments import argument_axes, axes, texts
-    from irlens.session import Configurations
 
     return Configurations(
-        targets=texts(target or ()),
-        settings=axes(settings),
-        args=argument_axes(args),
+        targets=given.texts(target or ()),
+        settings=given.axes(settings),
+        args=given.argument_axes(args),
         grid=tuple(map(str, grid or ())),
-        tritons=texts(triton or ()),
+        tritons=given.texts(triton or ()),
         run=False,
     )
 
@@ -603,7 +580,6 @@ def _configurations(
 @functools.cache
 def show_in_notebooks() -> None:
     """Give records the method that notebooks look for; they know nothing of rendering."""
-    from irlens.model.capture import Capture
     from irlens.model.comparison import Comparison
     from irlens.model.results import KINDS, record_of
 

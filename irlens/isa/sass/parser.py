@@ -16,6 +16,7 @@ from irlens.isa.sass.records import (
 from irlens.isa.source_frames import MAX_CHAIN, base_name
 from irlens.model.errors import ParseError
 from irlens.model.source import SourceLocation
+from irlens.model.text import split_list
 
 _INSTRUCTION = re.compile(
     r"""\s*+/\*(?P<offset>[0-9a-f]{4,8})\*/\s++
@@ -179,20 +180,9 @@ def _read_frame(line: str) -> _Frame | None:
 def _split(text: str) -> list[str]:
     """Split at the commas outside of brackets."""
     text = text.strip()
-    if not text:
-        return []
-    if "{" not in text and "(" not in text:
-        return [part.strip() for part in text.split(",")]
-    parts, depth, start = [], 0, 0
-    for at, character in enumerate(text):
-        if character in "({[":
-            depth += 1
-        elif character in ")}]":
-            depth -= 1
-        elif character == "," and depth <= 0:
-            parts.append(text[start:at].strip())
-            start = at + 1
-    return [*parts, text[start:].strip()]
+    if "{" in text or "(" in text:
+        return split_list(text)
+    return [part.strip() for part in text.split(",")] if text else []
 
 
 @lru_cache(maxsize=1 << 14)

@@ -1,5 +1,6 @@
 """Integer arithmetic: sums, products, shifts, logic, minima."""
 
+from collections.abc import Callable
 from typing import cast
 
 from irlens.isa.sass import Operand
@@ -34,18 +35,23 @@ def add(form: Form) -> Step | None:
         _complemented(each, read, 0 if extended else 1)
         for each, read in zip(form.sources, reads, strict=True)
     ]
-    outs = [form.put(each) for each in form.carries]
-    at = form.result
+    return _summed(form, [*reads, *carries], lambda *v: sum(v))
+
+
+def _summed(form: Form, reads: list[Read], add: Callable[..., int], bits: int = 32) -> Step:
+    """Return a step that writes a word or a pair of a sum, and what it carries out."""
+    at, outs = form.result, [form.put(each) for each in form.carries]
 
     def run(state: State) -> None:
-        values = [read(state) for read in (*reads, *carries)]
-        known = [value for value in values if value is not None]
-        total = sum(known) if len(known) == len(values) else None
+        values = [read(state) for read in reads]
+        total: int | None = None if unknown(values) else add(*values)
         if at is not None:
             state[at] = None if total is None else total & WORD
+            if bits > 32:
+                state[at + 1] = None if total is None else total >> 32 & WORD
         for number, out in enumerate(outs):
             if out is not None:
-                state[out] = None if total is None else int(total >> 32 > number)
+                state[out] = None if total is None else int(total >> bits > number)
 
     return run
 
@@ -89,27 +95,12 @@ def multiply(form: Form) -> Step | None:
 
 def _multiply_with_carries(form: Form) -> Step | None:
     """IMAD.WIDE.U32 of longer numbers, whose sum carries a bit out, or takes one in."""
-    at = form.result
-    if "U32" not in form.modifiers or at is None:
+    if "U32" not in form.modifiers or form.result is None:
         return None
     a, b, _ = form.values()
     carries = [read_predicate(each) for each in form.predicates] if "X" in form.modifiers else []
     reads = [a, b, form.pair(form.sources[2]), *carries]
-    outs = [form.put(each) for each in form.carries]
-
-    def run(state: State) -> None:
-        values = [each for each in (read(state) for read in reads) if each is not None]
-        total: int | None = None
-        if len(values) == len(reads):
-            x, y, z, *more = values
-            total = x * y + z + sum(more)
-        state[at] = None if total is None else total & WORD
-        state[at + 1] = None if total is None else total >> 32 & WORD
-        for number, out in enumerate(outs):
-            if out is not None:
-                state[out] = None if total is None else int(total >> 64 > number)
-
-    return run
+    return _summed(form, reads, lambda x, y, z, *carry: x * y + z + sum(carry), 64)
 
 
 def lea(form: Form) -> Step | None:
@@ -123,25 +114,15 @@ def lea(form: Form) -> Step | None:
     else:
         return None
     carries = [read_predicate(each) for each in form.predicates] if "X" in form.modifiers else []
-    outs = [form.put(each) for each in form.carries]
-    at = form.result
     reads = [low, base, shift, *([upper] if upper is not None else []), *carries]
 
-    def run(state: State) -> None:
-        values = [read(state) for read in reads]
-        total: int | None = None
-        if not unknown(values):
-            x, y, s, *more = (value for value in values if value is not None)
-            whole = more.pop(0) << 32 | x if upper is not None else signed(x) if extends else x
-            shifted = (whole << s) >> 32 if high else whole << s
-            total = (shifted & WORD) + y + sum(more)
-        if at is not None:
-            state[at] = None if total is None else total & WORD
-        for out in outs:
-            if out is not None:
-                state[out] = None if total is None else int(total > WORD)
+    def add(x: int, y: int, s: int, *more: int) -> int:
+        above, *carry = more if upper is not None else (0, *more)
+        whole = above << 32 | x if upper is not None else signed(x) if extends else x
+        shifted = (whole << s) >> 32 if high else whole << s
+        return (shifted & WORD) + y + sum(carry)
 
-    return run
+    return _summed(form, reads, add)
 
 
 def shift(form: Form) -> Step | None:

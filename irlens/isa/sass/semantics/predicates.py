@@ -1,6 +1,6 @@
 """What sets, combines, packs and reads predicates."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from irlens.isa.sass import Instruction
 from irlens.isa.sass.operands import (
@@ -151,28 +151,23 @@ def select(form: Form) -> Step | None:
 
 def hold(form: Form) -> Step | None:
     """ELECT, the test of a phase, a request for registers: the path of the thread that goes on."""
-    places = [form.put(each) for each in form.all if each.is_predicate][:1]
-
-    def run(state: State) -> None:
-        for place in places:
-            if place is not None:
-                state[place] = 1
-
-    return run
+    return _written(form, {True: 1})
 
 
 def allocate(form: Form) -> Step | None:
     """UTCATOMSWS: an allocation of tensor memory that succeeds at once, at an unknown place."""
-    held = [form.put(each) for each in form.all if each.is_predicate][:1]
-    others = [form.put(each) for each in form.all if not each.is_predicate][:1]
+    return _written(form, {False: None, True: 1})
+
+
+def _written(form: Form, values: Mapping[bool, int | None]) -> Step:
+    """Return a step that writes the first predicate (``True``), or the first register."""
+    found = {kind: [e for e in form.all if e.is_predicate is kind][:1] for kind in values}
+    places = [(form.put(e), values[kind]) for kind, first in found.items() for e in first]
 
     def run(state: State) -> None:
-        for place in others:
+        for place, value in places:
             if place is not None:
-                state[place] = None
-        for place in held:
-            if place is not None:
-                state[place] = 1
+                state[place] = value
 
     return run
 
