@@ -15,7 +15,15 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from irlens.isa.sass.copies import polls_barrier
-from irlens.isa.sass.operands import Read, State, position, read_address, register_bits
+from irlens.isa.sass.operands import (
+    Read,
+    State,
+    place_of,
+    position,
+    read_address,
+    read_guard,
+    register_bits,
+)
 from irlens.isa.sass.records import Guard, Instruction, Operand
 from irlens.isa.sass.registers import FILES
 
@@ -94,7 +102,7 @@ def _use(
     value: Operand | None,
     meaning: Callable[[int], int],
 ) -> BarrierUse:
-    at = _position(value)
+    at = place_of(value) if value is not None else None
 
     def read(state: State) -> int | None:
         word = 0 if at is None else state[at]
@@ -116,30 +124,12 @@ def _of_copy(instruction: Instruction, place: Operand) -> BarrierUse | None:
     return BarrierUse("copies", registers, lambda state: state[at], lambda _: 1, runs)
 
 
-def _position(operand: Operand | None) -> int | None:
-    register = operand.registers[0] if operand is not None and operand.registers else None
-    if register is None or register.index is None:
-        return None
-    return position(register.file, register.index)
-
-
 def _guard_bits(guard: Guard | None) -> int:
     return 0 if guard is None else register_bits((guard.register,))
 
 
 def _runs(guard: Guard | None) -> Read:
-    if guard is None:
-        return lambda _: 1
-    negated, register = guard.negated, guard.register
-    if register.index is None:
-        return lambda _: int(not negated)
-    at = position(register.file, register.index)
-
-    def read(state: State) -> int | None:
-        held = state[at]
-        return None if held is None else int(bool(held) != negated)
-
-    return read
+    return read_guard(guard) if guard is not None else lambda _: 1
 
 
 class Meeting(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import msgspec
 
 from irlens.isa.sass import Instruction, Operand, Register
+from irlens.isa.sass.records import Guard
 from irlens.isa.sass.registers import FILES
 
 #: The registers of one thread by their position in ``FILES``: numbers, and predicates as booleans.
@@ -134,12 +135,17 @@ class Form:
         """Return a reader of 64 bits."""
         return read_pair(operand, self.launch)
 
-    def put(self, operand: Operand, offset: int = 0) -> int | None:
+    def put(self, operand: Operand) -> int | None:
         """Position that a result goes to; ``None`` for RZ and PT."""
-        register = operand.registers[0] if operand.registers else None
-        if register is None or register.index is None:
-            return None
-        return position(register.file, register.index) + offset
+        return place_of(operand)
+
+
+def place_of(operand: Operand) -> int | None:
+    """Return the position of the register that an operand names first; ``None`` without one."""
+    register = operand.registers[0] if operand.registers else None
+    if register is None or register.index is None:
+        return None
+    return position(register.file, register.index)
 
 
 def read_word(operand: Operand, launch: ThreadInputs) -> Read:
@@ -237,7 +243,12 @@ def read_pair(operand: Operand, launch: ThreadInputs) -> Read:
 
 def read_predicate(operand: Operand) -> Read:
     """Return a reader of a predicate, its negation applied."""
-    register, negated = operand.registers[0], operand.text.startswith("!")
+    return read_guard(Guard(operand.registers[0], operand.text.startswith("!")))
+
+
+def read_guard(guard: Guard) -> Read:
+    """Return a reader of whether a guard holds."""
+    register, negated = guard.register, guard.negated
     if register.index is None:
         constant = int(not negated)
         return lambda _: constant

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from irlens import figures
 from irlens.model.comparison import TimeRatio
-from irlens.model.estimate import BOUND_NAMES, RESOLUTION, TimeEstimate, TimeStep
+from irlens.model.estimate import BOUND_NAMES, RESOLUTION, Cause, TimeEstimate, TimeStep
 from irlens.model.ranking import measured_us
 from irlens.model.report import Report
 from irlens.model.terms import Terms
@@ -175,21 +175,15 @@ def describe_step(step: TimeStep, whole: float, terms: Terms) -> str:
     per = terms.unit(step.unit) if "/" in step.unit else step.unit
     is_size = step.unit == "bytes"
     fewer = f"{short_size(-step.change)} less" if is_size else f"{count(-step.change)} fewer {per}"
-    match step.cause:
-        case "shared_memory":
-            how = f"with {fewer} of {terms.shared_memory}"
-        case "spills":
-            how = f"without spills: {fewer} between L1 and L2"
-        case "coalescing":
-            how = f"with only the sectors that the bytes need: {fewer}"
-        case "rereads":
-            how = f"if memory delivered each byte once: {fewer}"
-        case "bank_conflicts":
-            how = f"without bank conflicts: {fewer}"
-        case "grid":
-            how = f"with {fewer} for the same work, as many on each {terms.sm}"
-        case _:
-            how = f"with {fewer}"
+    words: dict[Cause, str] = {
+        "shared_memory": f"with {fewer} of {terms.shared_memory}",
+        "spills": f"without spills: {fewer} between L1 and L2",
+        "coalescing": f"with only the sectors that the bytes need: {fewer}",
+        "rereads": f"if memory delivered each byte once: {fewer}",
+        "bank_conflicts": f"without bank conflicts: {fewer}",
+        "grid": f"with {fewer} for the same work, as many on each {terms.sm}",
+    }
+    how = words.get(step.cause, f"with {fewer}")
     most = "up to" if step.cause in ("registers", "shared_memory") else "about"
     return f"{most} {saved} less time {how}"
 

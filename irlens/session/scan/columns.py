@@ -1,7 +1,7 @@
 """Columns of a scan: figures of the registry, and what names a capture."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,7 +11,7 @@ from irlens.figures import Figure
 from irlens.model.capture import Capture
 from irlens.model.errors import UnknownNameError
 from irlens.model.scan import ScanValue
-from irlens.session.scan.standings import IDENTITY, identity_of, place_of
+from irlens.session.scan.standings import IDENTITY, PLACE, identity_of, place_of
 
 if TYPE_CHECKING:  # a scan that only repeats another loads no analysis
     from irlens.model.report import Report
@@ -82,28 +82,27 @@ def read_values(
 
 
 def _value(capture: Capture, inspected: "Inspection | Report", key: str) -> ScanValue:
-    match key:
-        case "kernel":
-            return inspected.kernel
-        case "target":
-            return inspected.target.name if inspected.target is not None else None
-        case "triton":
-            return inspected.triton_version
-        case "findings":
-            return [finding.code for finding in inspected.findings]
-        case "severities":
-            return [finding.severity for finding in inspected.findings]
-        case "sha256":
-            return digest(capture)
-        case "identity":
-            return identity_of(inspected)
-        case "roofline":
-            return place_of(inspected)
+    if key == DIGEST:
+        return digest(capture)
+    if (read := _READ.get(key)) is not None:
+        return read(inspected)
     figure = figures.get(key)
     if figure is None:
         raise UnknownNameError("column", key, NAMING)
     values = getattr(inspected, "values", lambda each: each.read_each(inspected))(figure)
     return list(values) if figure.scope != "report" else values[0]
+
+
+#: What is read of keys that are no figures.
+_READ: "Mapping[str, Callable[[Inspection | Report], ScanValue]]" = {
+    KERNEL: lambda of: of.kernel,
+    "target": lambda of: of.target.name if of.target is not None else None,
+    "triton": lambda of: of.triton_version,
+    FINDINGS: lambda of: [finding.code for finding in of.findings],
+    SEVERITIES: lambda of: [finding.severity for finding in of.findings],
+    IDENTITY: identity_of,
+    PLACE: place_of,
+}
 
 
 def digest(capture: Capture) -> str:
