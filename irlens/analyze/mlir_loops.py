@@ -27,7 +27,7 @@ import msgspec
 from irlens.analyze.loops import ONLY, LoopCopy
 from irlens.analyze.solver import reach
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.operations import FLATTENED, LOADS, NUM_STAGES, SPECIALIZED, Deed
+from irlens.isa.mlir.operations import FLATTENED, LOADS, NUM_STAGES, Deed
 from irlens.isa.mlir.values import Value
 from irlens.model.source import SourceLocation, Span, user_frame
 
@@ -160,7 +160,6 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     num_stages: int | None
     feeds_dot: bool
     flatten: bool
-    warp_specialize: bool
 
 
 def find_loops(module: Module) -> dict[int, Loop]:
@@ -200,7 +199,6 @@ def _loop(
         num_stages=operation.integer(NUM_STAGES),
         feeds_dot=operation.does == "for" and not inner and _feeds_dot(module, operation),
         flatten=operation.flag(FLATTENED),
-        warp_specialize=operation.flag(SPECIALIZED),
     )
 
 

@@ -39,7 +39,6 @@ class KernelNote(msgspec.Struct, frozen=True, rename=lambda name: f".{name}"):
     vgpr_spill_count: int | None = None
     sgpr_spill_count: int | None = None
     reqd_workgroup_size: tuple[int, int, int] | None = None
-    workgroup_processor_mode: bool | int | None = None
 
 
 class _Note(msgspec.Struct, frozen=True):
@@ -73,8 +72,6 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
         kernarg_bytes: Arguments, hidden ones included.
         max_workgroup_size: Maximum lanes per workgroup.
         required_workgroup_size: Lanes in x, y, z that a launch must use.
-        workgroup_processor_mode: Whether a workgroup may spread over both CUs of a WGP
-            (gfx10 and up); ``None`` on targets without that mode.
         doubts: Why figures are ``None`` that the file contradicts, by field.
     """
 
@@ -90,10 +87,8 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     scratch_bytes: int | None
     code_bytes: int | None
     kernarg_bytes: int
-    wavefront_size: int
     max_workgroup_size: int
     required_workgroup_size: tuple[int, int, int] | None
-    workgroup_processor_mode: bool | None
     doubts: Mapping[str, str] = {}
 
 
@@ -217,7 +212,6 @@ def of_note(note: KernelNote, accumulation_offset: int | None) -> Kernel:
     Args:
         accumulation_offset: Where its AGPRs begin in a unified register file, from its descriptor.
     """
-    wgp = note.workgroup_processor_mode
     return Kernel(
         name=note.name,
         registers=note.vgpr_count,
@@ -231,10 +225,8 @@ def of_note(note: KernelNote, accumulation_offset: int | None) -> Kernel:
         scratch_bytes=note.private_segment_fixed_size,
         code_bytes=None,
         kernarg_bytes=note.kernarg_segment_size,
-        wavefront_size=note.wavefront_size,
         max_workgroup_size=note.max_flat_workgroup_size,
         required_workgroup_size=note.reqd_workgroup_size,
-        workgroup_processor_mode=None if wgp is None else bool(wgp),
     )
 
 

@@ -119,7 +119,6 @@ def test_no_ttir_is_no_answer() -> None:
 def test_what_the_author_wrote_on_the_loop() -> None:
     loop = loop_of(FOR.format(body="", attributes=" {tt.flatten, tt.warp_specialize}"))
     assert loop.flatten
-    assert loop.warp_specialize
     assert loop.num_stages is None
     assert loop.location == (SourceLocation("k.py", 2, 4),)
     assert not loop_of('scf.while (%i = %a) : (i32) -> i32 {\n} do {\n} loc("k.py":1:1)').feeds_dot

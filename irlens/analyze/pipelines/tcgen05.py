@@ -103,7 +103,6 @@ class _Reader:
     """Reads the products of one reducible loop."""
 
     def __init__(self, kernel: PtxKernel, loop: int) -> None:
-        self._kernel = kernel
         self._loop = loop
         self._instructions = kernel.loops.function.instructions
         self._ring = kernel.products.barriers

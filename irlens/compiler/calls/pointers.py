@@ -39,7 +39,6 @@ class Pointer(msgspec.Struct):
     terms: list[dict[str, list[ast.expr]]] = []
     advanced: set[str] = set()
     contiguous: bool = False
-    loaded: bool = False
     stored: set[str] = set()
     widened: bool = False
     multiplied: bool = False
@@ -125,9 +124,7 @@ class Addresses:
             terms.setdefault(factor or "", []).append(term)
             # ``a_ptrs += BLOCK_K`` is no index, and neither is ``x + half``.
             pointer.contiguous |= factor is None and self._is_index(term)
-        if name == "load":
-            pointer.loaded = True
-        elif name == "store" and len(call.args) > 1:
+        if name == "store" and len(call.args) > 1:
             pointer.stored.add(_cast(call.args[1]))
         pointer.locked = pointer.locked or name in ("atomic_cas", "atomic_xchg")
 

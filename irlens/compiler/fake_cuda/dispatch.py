@@ -39,7 +39,7 @@ from irlens.compiler.fake_cuda.unknown_numbers import (
 from irlens.compiler.fake_cuda.values import Observer, Side, Values
 from irlens.compiler.triton_compat.drivers import watch_writes
 
-_META, _CPU = torch.device("meta"), torch.device("cpu")
+_META = torch.device("meta")
 
 
 def install_fake_cuda(

@@ -103,7 +103,7 @@ def read_signature(text: str) -> Signature | None:
     match = _HEADER.fullmatch(text)
     if match is None:
         return None
-    linkage, kind, returned, name, parameters, tail = match.groups()
+    _, kind, returned, name, parameters, tail = match.groups()
     returns, accepts = _parameters(returned), _parameters(parameters)
     if returns is None or accepts is None:
         return None
@@ -114,7 +114,6 @@ def read_signature(text: str) -> Signature | None:
     return Signature(
         kind="entry" if kind == "entry" else "func",
         name=name,
-        linkage=next((w for w in _DOTTED.findall(linkage) if w in _LINKAGES), None),
         returns=returns,
         parameters=accepts,
         limits=limits,

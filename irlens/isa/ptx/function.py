@@ -174,7 +174,6 @@ class PtxModule(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         version: Of the PTX ISA ("8.7"); ``None`` in a fragment.
         target: First name after ``.target`` ("sm_90a"); ``None`` in a fragment.
-        address_size: 32 or 64 bits; ``None`` where the text does not say.
         files: Base names by their number in ``.file``.
         statements: All of the text in order, functions' bodies included.
         functions: Functions with a body, in order; then the fragment, if there is one.
@@ -183,7 +182,6 @@ class PtxModule(msgspec.Struct, frozen=True, kw_only=True):
 
     version: str | None
     target: str | None
-    address_size: int | None
     files: dict[int, str]
     statements: tuple[Statement, ...]
     functions: tuple[Function, ...]

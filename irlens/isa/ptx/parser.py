@@ -155,12 +155,10 @@ class _Parser:
     def _finished(self, trailing: str) -> PtxModule:
         directives = [each for each in self.statements if type(each) is Directive]
         header = {each.name: each.arguments for each in reversed(directives)}
-        size = header.get(".address_size")
         target = header.get(".target")
         return PtxModule(
             version=header.get(".version"),
             target=target.partition(",")[0].strip() if target else None,
-            address_size=int(size) if size and len(size) < 5 else None,
             files=self.files,
             statements=tuple(self.statements),
             functions=tuple(self.functions),

@@ -166,14 +166,12 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A function's header.
 
     Attributes:
-        linkage: "visible", "extern", "weak" or ``None``.
         returns: Return parameters of a ``.func``.
         limits: Performance-tuning directives and their numbers: {"reqntid": (256,)}.
     """
 
     kind: FunctionKind
     name: str
-    linkage: str | None
     returns: tuple[Declaration, ...]
     parameters: tuple[Declaration, ...]
     limits: dict[str, tuple[int, ...]]

@@ -23,7 +23,6 @@ from irlens.render.view.roofline_chart import rooflines_of_reports
 
 #: Products that are listed; those of unrolled loops are alike.
 _MOST_PRODUCTS = 6
-_NUMBER = Column(numbers=True)
 
 
 def details(report: Report) -> Iterator[nodes.Section]:

@@ -94,7 +94,6 @@ def staircase(
 
     return nodes.Staircase(
         title=f"{terms.block}s/{terms.sm} over {terms.unit(curve.unit)}",
-        resource=resource,
         unit=terms.unit(curve.unit),
         binary=binary,
         steps=tuple(curve.steps),

@@ -64,7 +64,6 @@ def _map(drawing: LayoutDrawing) -> nodes.HeatMap:
     if noun == "bank" and drawing.groups == 1:  # the number of banks is unknown
         (amount, unit), steps = ("offset in bytes", "+"), ("shared memory",)
     return nodes.HeatMap(
-        key="layout",
         described=f"the {drawing.memory} that hold {drawing.value}"
         if drawing.memory == "registers"
         else f"the {drawing.memory} that holds {drawing.value}",

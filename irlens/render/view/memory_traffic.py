@@ -309,7 +309,6 @@ def argument_bars(report: Report) -> nodes.Bars | None:
     unit = byte_unit(most)
     occur = {part.kind for row in rows for part in row.parts if part.amount}
     return nodes.Bars(
-        key="arguments",
         described="bytes that the launch requests through each argument",
         names="",
         axis=linear(f"bytes ({unit.name})", most, unit),

@@ -25,7 +25,6 @@ from irlens.render.view.nodes import Cells, Node, Run, Tone, row, table, text
 from irlens.render.view.roofline_chart import rooflines_of_program
 from irlens.render.view.time_charts import bound_kinds
 
-KEY = "program"
 #: nodes.Bars of kernels; those that take less are one bar together.
 _MOST = 16
 _BOUNDS = frozenset(get_args(Bound))
@@ -43,7 +42,6 @@ def program_bars(run: ProgramRun, name_of: Callable[[KernelTime], str]) -> Itera
     if rest:
         rows.append(_rest(rest, total))
     yield nodes.Bars(
-        key=KEY,
         described=f"estimated time of {plural(len(known), 'kernel')}, all launches together",
         names="",
         axis=linear(f"launches × estimated time ({unit.name})", max(r.amount for r in rows), unit),

@@ -249,7 +249,6 @@ def roofline_plot(spots: Sequence[Spot], target: str, noun: str = "configuration
     estimated = [each for each in spots if each.estimated_us is not None]
     measured = [each for each in spots if each.measured_us is not None]
     return nodes.Plot(
-        key=KEY,
         described=f"roofline of {plural(len(spots), noun)} on {target}",
         x=x,
         y=y,

@@ -21,7 +21,6 @@ from irlens.render.view.launch_time import bound_name
 from irlens.render.view.nodes import Cells, Column, Run, table, text
 from irlens.render.view.time_charts import RANGE, bound_kinds
 
-KEY = "times-over-sizes"
 #: From this ratio on, an axis is logarithmic.
 _WIDE = 16
 #: Lines of configurations, and ranges that have a phrase of their own.
@@ -140,7 +139,6 @@ def time_plot(trials: Sequence[Trial], axis: str, device: str) -> nodes.Plot | N
         ends = tuple((float(covered), height) for height in (min(heights), max(heights)))
         lines.append(nodes.Line(f"leaves out what is above {count(covered)}", ends))
     return nodes.Plot(
-        key=KEY,
         described=f"{'estimated' if estimated else 'measured'} time over {axis} on {device}",
         x=size_axis(axis, sizes, log=sizes[0] > 0 and sizes[-1] / sizes[0] >= _WIDE),
         y=_y_axis(heights, unit, "estimated time" if estimated else "measured time"),

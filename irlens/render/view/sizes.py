@@ -13,7 +13,6 @@ from irlens.render.view.nodes import Column, Line, Plot
 #: A column of the table, and its cell for a trial.
 SizeColumn: TypeAlias = tuple[Column, Callable[[Trial], str]]
 
-KEY = "rates"
 #: From this ratio of the largest to the smallest size on, they are drawn in powers of two.
 _WIDE = 64
 
@@ -62,7 +61,6 @@ def size_plot(sweep: Sweep, trials: Sequence[Trial]) -> Plot | None:
     wide = sizes[0] > 0 and sizes[-1] / sizes[0] >= _WIDE
     device = sweep.device or ordered[-1][1].target.full_name
     return Plot(
-        key=KEY,
         described=f"{unit} of {sweep.kernel} by {sweep.axis} on {device}",
         x=size_axis(sweep.axis, sizes, log=wide),
         y=linear(unit, max(y for each in lines for _, y in each.points)),

@@ -20,7 +20,6 @@ from irlens.render.view import nodes
 from irlens.render.view.axes import Unit, linear, time_unit
 from irlens.render.view.nodes import Cells, table, text
 
-KEY = "time"
 #: A heat map is drawn instead of more bars than these, or of a grid of two settings.
 _MOST_BARS = 24
 _MOST_COLUMNS, _MOST_ROWS = 10, 24
@@ -187,7 +186,6 @@ def time_bars(ordered: Sequence[Timed], names: Sequence[str], varied: Sequence[i
     left = f", the fastest {len(shown)}" if len(shown) < len(ordered) else ""
     over = f" over {', '.join(heads)}" if heads else ""
     return nodes.Bars(
-        key=KEY,
         described=f"{_what(shown)} of {plural(len(ordered), 'configuration')}{over}{left}",
         names=", ".join(heads),
         axis=axis,
@@ -245,7 +243,6 @@ def _heat_map(
     fastest_of = f", the fastest over {', '.join(others)}" if others else ""
     measured = any(each.measured is not None for each in shown)
     return nodes.HeatMap(
-        key=KEY,
         described=f"{_what(shown)} over {names[down]} and {names[across]}{fastest_of}",
         amount=_what(shown),
         unit=unit.name,

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from irlens import figures
-from irlens.figures import Figure
 from irlens.model.capture import Capture
 from irlens.model.errors import UnknownNameError
 from irlens.model.scan import ScanValue
@@ -34,11 +33,10 @@ SUMMED_UP = (
 
 
 class Column(msgspec.Struct, frozen=True):
-    """A column: the name that selects it, the key of its value, its figure if it is one."""
+    """A column: the name that selects it, and the key of its value."""
 
     name: str
     key: str
-    figure: Figure | None = None
 
 
 def find_column(name: str) -> Column:
@@ -53,7 +51,7 @@ def find_column(name: str) -> Column:
     if figure is None:
         sweep = (each.sweep for each in figures.FIGURES if each.sweep)
         raise UnknownNameError("column", name, [*NAMING, *sweep, *figures.budget_names()])
-    return Column(name, figure.path, figure)
+    return Column(name, figure.path)
 
 
 def sort_keys(names: Sequence[str]) -> tuple[tuple[Column, bool], ...]:

@@ -89,7 +89,6 @@ class Bars(msgspec.Struct, frozen=True, kw_only=True):
     """Horizontal bars over one axis.
 
     Attributes:
-        key: The chart among those of a document: "time".
         names: What the names of the rows are: "BLOCK_M, num_warps".
         range: What the range of a row is; empty where no row has one.
         measured: What the mark of a measured amount is; empty where no row has one.
@@ -97,7 +96,6 @@ class Bars(msgspec.Struct, frozen=True, kw_only=True):
         repeats: Whether a table beside it shows the same rows; text then leaves the bars out.
     """
 
-    key: str
     described: str
     names: str
     axis: Axis
@@ -136,14 +134,12 @@ class HeatMap(msgspec.Struct, frozen=True, kw_only=True):
     """An amount over two axes of settings.
 
     Attributes:
-        key: The chart among those of a document: "time".
         amount: What the cells hold: "estimated time".
         cells: By row; ``None`` where there is no configuration.
         steps: What each shade means, from the best to the worst.
         detail: What stands under the amount; empty where nothing does.
     """
 
-    key: str
     described: str
     amount: str
     unit: str
@@ -203,7 +199,6 @@ class Plot(msgspec.Struct, frozen=True, kw_only=True):
     """Lines and points over two axes.
 
     Attributes:
-        key: The chart among those of a document: "roofline".
         lines: The first matters most.
         measured: What the mark of a measured point is; empty where there is none.
         range: What the range of a point is; empty where none has one, or it needs no word.
@@ -212,7 +207,6 @@ class Plot(msgspec.Struct, frozen=True, kw_only=True):
         numbers: The same as a table; ``None`` where a table beside it has them.
     """
 
-    key: str
     described: str
     x: Axis
     y: Axis

@@ -85,7 +85,6 @@ class Staircase(msgspec.Struct, frozen=True):
     """CTAs per SM over the amount of one resource.
 
     Attributes:
-        resource: What the amounts are of, in the vendor's words.
         unit: Of the amounts: "registers/thread".
         binary: Whether the amounts are bytes, whose axis has ticks in KiB.
         steps: From which amount on how many fit, ascending.
@@ -93,7 +92,6 @@ class Staircase(msgspec.Struct, frozen=True):
     """
 
     title: str
-    resource: str
     unit: str
     binary: bool
     steps: tuple[tuple[int, int], ...]
