@@ -99,8 +99,7 @@ class _Writer:
             case nodes.Items():
                 self._items(node, indent)
             case nodes.Table():
-                if node.stands_for not in self._shown:
-                    write_table(page, node, indent)
+                write_table(page, node, indent)
             case nodes.Findings():
                 self._findings(node)
             case nodes.CodeDiff():

@@ -15,6 +15,7 @@ from irlens.analyze.counterfactuals.change import (
     fewer_warps,
     more_registers,
     more_warps,
+    relieving,
 )
 from irlens.analyze.counterfactuals.products import DOTS
 from irlens.isa.mlir.operations import Deed, names_of
@@ -77,8 +78,8 @@ def of_registers(symptom: Symptom) -> Iterator[Change]:
     if symptom.finding.code == "IRL102" and step and symptom.registers and not symptom.is_amd:
         most = symptom.registers + step.change
         yield Change(f"maxnreg={most} in place of {symptom.registers}", {"maxnreg": str(most)})
-    for change in (*more_warps(symptom), *launches.smaller_tiles(symptom), *fewer_warps(symptom)):
-        yield replace(change, is_cause=False)
+    ways = (*more_warps(symptom), *launches.smaller_tiles(symptom), *fewer_warps(symptom))
+    yield from map(relieving, ways)
 
 
 def _slow_accesses(findings: Sequence[Finding]) -> Iterator[list[Finding]]:

@@ -18,6 +18,7 @@ from irlens.analyze.counterfactuals.change import (
     lines_of,
     more_warps,
     place_of,
+    relieving,
     stages_of,
 )
 from irlens.analyze.counterfactuals.products import summed_dimension
@@ -349,7 +350,8 @@ def of_conflict(symptom: Symptom) -> Iterator[Change]:
         )
     if loop is not None:
         words = ", which needs no buffer"
-        yield stages_of(module, loop, 1, words, is_cause=not is_vector)
+        change = stages_of(module, loop, 1, words)
+        yield relieving(change) if is_vector else change
 
 
 def along_k(symptom: Symptom, load: Operation | None) -> Iterator[Change]:

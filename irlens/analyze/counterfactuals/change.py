@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from irlens import gpus
 from irlens.analyze.address_slice import computed_from
@@ -54,21 +55,24 @@ class Change(msgspec.Struct, frozen=True):
     renamed: tuple[tuple[str, str], ...] = ()
 
 
-def setting(name: str, value: int, *, is_cause: bool = True, grows: int | None = None) -> Change:
+def setting(name: str, value: int) -> Change:
     """Return the change of one option, worded as on the command line."""
-    return Change(f"{name}={value}", {name: str(value)}, is_cause=is_cause, grows=grows)
+    return Change(f"{name}={value}", {name: str(value)})
 
 
-def stages_of(
-    module: Module, loop: Operation, stages: int, where: str = "", *, is_cause: bool = True
-) -> Change:
+def relieving(change: Change) -> Change:
+    """Return a change as one that may relieve what is blamed, and proves nothing."""
+    return replace(change, is_cause=False)
+
+
+def stages_of(module: Module, loop: Operation, stages: int, where: str = "") -> Change:
     """Return the change of the stages that a loop has of its own.
 
     Args:
         where: What to say after "on the loop".
     """
     text = edits.with_stages(module, loop, stages)
-    return Change(f"num_stages={stages} on the loop{where}", ttir=text, is_cause=is_cause)
+    return Change(f"num_stages={stages} on the loop{where}", ttir=text)
 
 
 def always_taken(module: Module, branch: Operation) -> Change:
@@ -210,8 +214,8 @@ def larger_tile(
     least = max(1, (times - 1).bit_length())
     for doubling in range(least, least + (1 if times > 1 else _MOST_DOUBLINGS)):
         for name, value in sizes.items():  # a dimension that is twice as long first, whichever
-            alone = values.count(value) == 1
-            yield setting(name, value << doubling, is_cause=alone, grows=blamed)
+            longer = replace(setting(name, value << doubling), grows=blamed)
+            yield longer if values.count(value) == 1 else relieving(longer)
 
 
 def place_of(operation: Operation) -> str:

@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-import msgspec
-
 from irlens.analyze.counterfactuals.change import (
     Change,
     Symptom,
     fewer_warps,
     lines_of,
     more_warps,
+    relieving,
     setting,
     stages_of,
 )
@@ -78,8 +77,7 @@ def of_refusal(symptom: Symptom) -> Iterator[Change]:
     if kind == "shared_memory":
         yield from of_shared_memory(symptom)
     elif kind == "registers":
-        for change in (*more_warps(symptom), *smaller_tiles(symptom)):
-            yield msgspec.structs.replace(change, is_cause=False)
+        yield from map(relieving, (*more_warps(symptom), *smaller_tiles(symptom)))
     elif kind == "threads":
         yield from fewer_warps(symptom)
 

@@ -19,6 +19,7 @@ from irlens.analyze.counterfactuals.change import (
     lines_of,
     more_warps,
     place_of,
+    relieving,
     setting,
     stages_of,
 )
@@ -329,7 +330,7 @@ def stages_around(symptom: Symptom) -> Iterator[Change]:
         return
     if symptom.blame.kind == "conversion":
         yield from without_users(symptom)
-        yield from (replace(each, is_cause=False) for each in more_warps(symptom))
+        yield from map(relieving, more_warps(symptom))
         return
     yield from _with_stages(symptom, symptom.enclosing(symptom.operation("load"), "for"))
 
@@ -347,8 +348,9 @@ def more_stages(symptom: Symptom) -> Iterator[Change]:
     if loop is not None:
         asked = requested_stages(module, symptom.config.num_stages)(loop.location, ONLY) or 1
         more = max(asked + 1, symptom.blame.suffices or 0)
-        known = symptom.blame.suffices is not None  # else LLVM places waits
-        yield stages_of(module, loop, more, is_cause=known)
+        change = stages_of(module, loop, more)
+        # LLVM places the waits where nothing would suffice.
+        yield change if symptom.blame.suffices is not None else relieving(change)
 
 
 def _of_its_loads(symptom: Symptom, loop: Operation | None) -> Iterator[Change]:
@@ -411,17 +413,17 @@ def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
         yield replace(stages_of(module, loop, stages, _ITSELF), at=_first_load(module, loop))
     yield from _against_waits(symptom, loop)
     if kind in ("kept", "buffered", "shallower", "behind") and loop is not None and stages > 1:
-        yield stages_of(module, loop, stages, ", as deep as it is now", is_cause=False)
+        yield relieving(stages_of(module, loop, stages, ", as deep as it is now"))
     if kind not in ("exposed", "refused"):
         return
     if symptom.is_amd and loop is not None:
         yield from _unchained(module, loop)
     for size in (16, 32):
-        yield setting("matrix_instr_nonkdim", size, is_cause=False)
+        yield relieving(setting("matrix_instr_nonkdim", size))
     warps = symptom.config.num_warps or 4
     for other in (warps * 2, warps // 2):
         if other:
-            yield setting("num_warps", other, is_cause=False)
+            yield relieving(setting("num_warps", other))
 
 
 def _unchained(module: Module, loop: Operation) -> Iterator[Change]:

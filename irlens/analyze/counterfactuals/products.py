@@ -14,6 +14,7 @@ from irlens.analyze.counterfactuals.change import (
     more_registers,
     more_warps,
     pointer_of,
+    relieving,
     stages_of,
 )
 from irlens.analyze.counterfactuals.launches import smaller_tiles
@@ -207,4 +208,4 @@ def of_serialized(symptom: Symptom) -> Iterator[Change]:
                 text = edits.with_constant(module, name, value)
                 cause = f"ptxas does not know {name}, an argument at run time: {symptom.said}"
                 yield Change(f"{name}={value} as a constexpr", ttir=text, cause=cause)
-        yield from (replace(each, is_cause=False) for each in more_warps(symptom))
+        yield from map(relieving, more_warps(symptom))

@@ -165,7 +165,7 @@ def _staircases(sides: Sequence[nodes.Staircase]) -> Markup:
     return frame.svg(
         f"{last.title}; the kernel is at {', then at '.join(each.here for each in sides)}",
         frame.axes(ticks(int(frame.right)), whole_ticks(int(frame.top)), last.unit),
-        stretched(frame.height, *areas),
+        stretched(_HEIGHT, *areas),
         *(_step_labels(last, frame) if len(sides) == 1 else ()),
         *shown,
     )
@@ -207,7 +207,7 @@ def _curves(sides: Sequence[nodes.Curve]) -> Markup:
         shown += _marks(curve, frame, style, above=index)
     axes = frame.axes(whole_ticks(last), whole_ticks(top), sides[-1].over)
     described = "; then ".join(curve.described for curve in sides)
-    return frame.svg(described, axes, stretched(frame.height, *areas), *shown)
+    return frame.svg(described, axes, stretched(_HEIGHT, *areas), *shown)
 
 
 def _marks(curve: nodes.Curve, frame: "Frame", class_: str, *, above: int) -> Iterator[Markup]:
@@ -248,18 +248,19 @@ def _strip(strip: nodes.Strip) -> Markup:
     return picture(_STRIP_HEIGHT, strip.described, *drawn, left=0, right=0)
 
 
+#: Of a frame with its axes, in pixels: its height, and the margins in it.
+_HEIGHT, _ABOVE, _BELOW = 190, 16, 34
+
+
 class Frame(msgspec.Struct, frozen=True, kw_only=True):
     """A frame with axes, in units of the data.
 
     Attributes:
         top: The largest y; both axes begin at 0.
-        margins: Pixels at the top and at the bottom.
     """
 
     right: float
     top: float
-    height: int = 190
-    margins: tuple[int, int] = (16, 34)
 
     def share(self, value: float) -> float:
         """Return where a value is, as a share (0..1) of the width; at most the largest x."""
@@ -271,9 +272,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
 
     def y(self, value: float) -> float:
         """Return where a value is, in pixels from the top; at most the largest y."""
-        top, bottom = self.margins
         part = min(value, self.top) / max(self.top, 1)
-        return self.height - bottom - part * (self.height - top - bottom)
+        return _HEIGHT - _BELOW - part * (_HEIGHT - _ABOVE - _BELOW)
 
     def axes(
         self, x_ticks: Sequence[tuple[float, str]], y_ticks: Sequence[tuple[float, str]], title: str
@@ -289,12 +289,12 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
             for value, text in y_ticks
         ]
         lines += [label(self.x(value), self.y(0) + 15, text) for value, text in x_ticks]
-        lines.append(label("50%", self.height - 3, title, class_="title"))
+        lines.append(label("50%", _HEIGHT - 3, title, class_="title"))
         return join(lines)
 
     def svg(self, described: str, *content: Content) -> Markup:
         """Return the chart; ``described`` is its alternative text."""
-        return picture(self.height, described, *content, left=TICKS_GUTTER, right=NARROW_GUTTER)
+        return picture(_HEIGHT, described, *content, left=TICKS_GUTTER, right=NARROW_GUTTER)
 
 
 def bar(share: float, *, tone: str = "plain") -> Markup:

@@ -83,7 +83,7 @@ class _Writer:
                 code = tag("pre", node.code) if node.code else None
                 return join([label, code, tag("ul", *items)])
             case nodes.Table():
-                return None if node.stands_for in self._shown else self._table(node)
+                return self._table(node)
             case nodes.Findings():
                 return tag("ul", *map(self._finding, node.findings), class_="findings")
             case nodes.Code():

@@ -116,7 +116,6 @@ class Section(msgspec.Struct, frozen=True):
     children: "tuple[Node, ...]"
     key: str = ""
     aside: Text = ()
-    tone: Tone = "neutral"
     detail: str = ""
     folded: bool = False
     full: bool = False

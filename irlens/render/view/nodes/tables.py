@@ -68,7 +68,6 @@ class Table(msgspec.Struct, frozen=True):
     sortable: bool = False
     noun: str = "row"
     more: str = ""
-    stands_for: str = ""
     splits: bool = False
 
     @property
