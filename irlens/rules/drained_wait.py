@@ -13,7 +13,8 @@ flight with two stages, and is not reported. Nor is a loop whose tensor core sti
 
 On AMD data goes through registers, and the same happens where a loop with several stages waits for
 its loads (`s_waitcnt vmcnt(0)`, `s_wait_loadcnt 0x0`) before it computes anything: what the
-compiler pipelined, LLVM's scheduler moved back together.
+compiler pipelined, LLVM's scheduler moved back together. On RDNA the fence of each barrier waits for
+every load before it.
 
 ## Example
 
@@ -39,6 +40,7 @@ from collections.abc import Iterator
 
 from irlens.analyze.address_slice import chain_of
 from irlens.analyze.facts import Facts
+from irlens.analyze.pipelines.amdgcn_loads import are_fenced
 from irlens.isa.mlir.copies import BY_THREADS
 from irlens.model.report import Blame, Pipeline, Severity
 from irlens.model.text import plural
@@ -48,6 +50,10 @@ CODE = "IRL202"
 NAME = "drained-wait"
 SEVERITY: Severity = "warning"
 NEEDS = ("pipelines",)
+
+#: Why loops of RDNA wait for loads that have just been issued, and what hides it.
+FENCED = "LLVM's fence at each barrier waits for all loads before it, as RDNA's caches ask for"
+OTHER_WAVES = "let other waves hide the latency: fewer registers and less LDS for each workgroup"
 
 
 def unseen(facts: Facts) -> str:
@@ -61,7 +67,7 @@ def find(facts: Facts) -> Iterator[Match]:
         if not pipeline.outstanding_at_wait or pipeline.groups_during_compute != 0:
             continue
         if pipeline.stage == "amdgcn" and pipeline.kind is None:
-            yield from _drained_loads(pipeline)
+            yield from _drained_loads(facts, pipeline)
         stages = pipeline.achieved_stages
         # Tensor-core groups (wgmma) are no copies: a wait for all of them may be the result's.
         if stages is None or pipeline.kind not in ("cp.async", "direct-to-lds"):
@@ -83,17 +89,21 @@ def find(facts: Facts) -> Iterator[Match]:
         )
 
 
-def _drained_loads(pipeline: Pipeline) -> Iterator[Match]:
+def _drained_loads(facts: Facts, pipeline: Pipeline) -> Iterator[Match]:
     """Yield the finding of an AMD loop that waits for loads as soon as it issued them."""
     if (pipeline.requested_stages or 0) < 2 or pipeline.outstanding_after_wait != 0:
         return
+    exposed = (load for load in pipeline.loads if load.is_exposed)
+    fenced = facts.amdgcn is not None and any(are_fenced(facts.amdgcn, [e]) for e in exposed)
+    hint = "give each wave less to load, so that LLVM has registers to keep the data in flight"
     yield Match(
         message=(
             f"the loop at {pipeline.place} requested {pipeline.requested_stages} stages and waits"
             f" for all its loads (vmcnt 0): none is in flight while it computes"
         ),
-        hint="give each wave less to load, so that LLVM has registers to keep the data in flight",
+        hint=OTHER_WAVES if fenced else hint,
         place=Place(pipeline.stage, pipeline.line, pipeline.source),
+        blame=Blame(reason=FENCED, kind="fenced") if fenced else None,
     )
 
 

@@ -67,6 +67,7 @@ from collections.abc import Iterator, Sequence
 from irlens.analyze.address_slice import Chain, chain_of
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import carried_loads, user_line
+from irlens.analyze.pipelines.amdgcn_loads import are_fenced
 from irlens.analyze.ttgir_buffers import buffers_behind_stores
 from irlens.isa.mlir.copies import BY_THREADS
 from irlens.isa.mlir.operations import NUM_STAGES
@@ -74,6 +75,7 @@ from irlens.model.report import Blame, Pipeline, PipelineLoad, Severity
 from irlens.model.terms import describe_loads
 from irlens.model.text import plural
 from irlens.rules import Match, Place
+from irlens.rules.drained_wait import FENCED, OTHER_WAVES
 
 CODE = "IRL201"
 NAME = "pipeline-shallower"
@@ -127,6 +129,8 @@ def find(facts: Facts) -> Iterator[Match]:
             if all(load.source in refused for load in exposed):
                 kind = "refused"
                 hint = "the compiler leaves these loads in place: remove what keeps them there"
+            elif facts.amdgcn is not None and are_fenced(facts.amdgcn, exposed):
+                kind, carried, hint = "fenced", FENCED, OTHER_WAVES
         else:
             continue
         yield Match(

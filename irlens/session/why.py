@@ -58,7 +58,7 @@ _OF_ASSEMBLER = ("C75", "registers", "spill", "Potential Performance Loss")
 #: What the pipeliner says of a loop at one of its operations, whose line may be another one's.
 _NOT_PIPELINED = "Pipelining will be disabled"
 #: Kinds of loops that wait for loads at once.
-_EXPOSED = ("exposed", "refused")
+_EXPOSED = ("exposed", "refused", "fenced")
 #: The kind of loops that request fewer stages than the launch.
 _OWN = "own"
 #: Findings of one line, or of none, for several resources or causes, each for itself.
@@ -68,6 +68,8 @@ _OF_KINDS = ("IRL101", _REPEATED)
 _OF_ACCESSES = frozenset({"IRL203", "IRL301", "IRL302", "IRL304", "IRL307", "IRL309"})
 #: Findings about loops and their loads; what the passes that divide loops into stages are named by.
 _OF_LOOPS, _STAGES = PIPELINE_FINDINGS | LOOP_FINDINGS, ("Latenc", "ScheduleLoops", "Pipeline")
+#: The finding of a loop that waits for all that it loads.
+_DRAINED = "IRL202"
 #: The finding of a loop without requested stages.
 _WITHOUT_STAGES = "IRL204"
 #: The finding of a launch that the GPU refuses.
@@ -448,6 +450,8 @@ class _Laboratory:
     def _decided(self, finding: Finding, change: Change) -> tuple[str, int | None]:
         """Return the pass that decides a finding, and its number, by a change that removes it."""
         known = decided_by(finding)
+        if finding.code == _DRAINED and finding.stage == "amdgcn" and not change.is_cause:
+            known = "LLVM"  # whose waits they are, however many stages the passes make
         if known and not is_pass(known):
             return known, None
         if self._states is None or by_assembler(finding):

@@ -210,6 +210,7 @@ RENAMED: Mapping[str, str] = {
 }
 #: The same of findings of one kind.
 _BY_KIND: Mapping[tuple[str, str], str] = {
+    ("IRL202", "fenced"): "LLVM",
     ("IRL203", "several"): _OF_AMD,
     ("IRL302", "rows"): "the tile",
     ("IRL305", "several"): "the loops",

@@ -46,6 +46,9 @@ _ITSELF = " itself (tl.range)"
 _WIDEST = 16
 #: Types of a descriptor's extents and strides, and of its flags.
 _SIZE, _FLAG = Scalar("i64"), Scalar("i1")
+_WITHOUT_FENCES = Change(
+    "compiled for gfx942, whose barriers leave loads in flight", {"target": "gfx942"}
+)
 #: Refusals that a change to the loop itself can lift; more stages lift the last four.
 _OF_THE_LOOP = frozenset(
     {
@@ -344,6 +347,9 @@ def more_stages(symptom: Symptom) -> Iterator[Change]:
     """Yield one stage more for the loop of a wait that drains its pipeline."""
     module, loop = symptom.module, symptom.operation("for")
     yield from _of_its_loads(symptom, loop)
+    if symptom.blame.kind == "fenced":
+        yield _WITHOUT_FENCES
+        return
     yield from _one_way(symptom, loop)
     if loop is not None:
         asked = requested_stages(module, symptom.config.num_stages)(loop.location, ONLY) or 1
@@ -414,7 +420,9 @@ def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
     yield from _against_waits(symptom, loop)
     if kind in ("kept", "buffered", "shallower", "behind") and loop is not None and stages > 1:
         yield relieving(stages_of(module, loop, stages, ", as deep as it is now"))
-    if kind not in ("exposed", "refused"):
+    if kind == "fenced":
+        yield _WITHOUT_FENCES
+    if kind not in ("exposed", "refused", "fenced"):
         return
     if symptom.is_amd and loop is not None:
         yield from _unchained(module, loop)

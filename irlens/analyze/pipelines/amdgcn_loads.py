@@ -7,12 +7,16 @@ ahead, and decides only where no load runs ahead.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import msgspec
 
 from irlens.analyze.pipelines.amdgcn_trace import Ahead, LoopTrace
 from irlens.analyze.pipelines.verdicts import judge
+from irlens.isa.amdgcn import Function
 from irlens.isa.amdgcn.memory import Transfer
+from irlens.isa.amdgcn.units import classify
+from irlens.isa.amdgcn.waits import Counters
 from irlens.model.report import Pipeline, PipelineLoad
 from irlens.model.source import SourceLocation, user_frame
 from irlens.model.terms import describe_loads
@@ -76,6 +80,22 @@ def with_depth(
         verdict=verdict,
         reason="; ".join(notes),
     )
+
+
+def are_fenced(function: Function, loads: Collection[PipelineLoad]) -> bool:
+    """Whether loads are awaited by the fence of a barrier, as on RDNA.
+
+    Waves of a workgroup share no cache there, so that all accesses end before it (LLVM,
+    AMDGPUUsage, "Memory Model gfx10-gfx11": fence release, workgroup).
+    """
+    waits = {each.wait_line for each in loads}
+    after = {
+        one.line: classify(other.operations[0])
+        for one, other in pairwise(function.instructions)
+        if one.line in waits
+    }
+    fences = {"barrier", "cache control"}  # a workgroup of one wave has the fence alone
+    return Counters.of(function).stores_apart and bool(waits) and fences >= {*map(after.get, waits)}
 
 
 def fold(records: Sequence[Pipeline]) -> list[Pipeline]:
