@@ -27,10 +27,13 @@ from irlens.isa.mlir.global_memory import ATOMICS, BULK_LOADS
 from irlens.isa.mlir.global_memory import BULK_STORES as ALL_BULK_STORES
 from irlens.isa.mlir.linear_maps import LinearMap
 from irlens.isa.mlir.types import Pointer, Shaped, Tensor
+from irlens.isa.ptx import Function
 from irlens.model.source import SourceLocation
 
 #: AMD's accesses by a scalar pointer and a tensor of offsets.
 _BUFFER_ACCESSES = frozenset(name for name in LOADS | STORES if ".buffer_" in name)
+#: Elements that one instruction of such an access moves, by AMD's compiler; 1 is not written.
+_CONTIGUITY = "contiguity"
 _NO_COUNTERS = "atomic operations have counters of their own"
 _NONE: frozenset[int] = frozenset()
 
@@ -70,6 +73,9 @@ def issued_accesses(
             issued_at[place] = [*issued]
     for place, issued in issued_at.items():
         at = places.get(place, [])
+        if not isinstance(assembly, Function) and len({*issued}) > 1:  # LLVM reorders them
+            at = sorted(at, key=lambda n: -(module.operations[n].integer(_CONTIGUITY) or 1))
+            issued = sorted(issued, key=lambda each: -each if isinstance(each, int) else 0)
         if place in again:
             parts = _merged([elements[index] for index in at], issued, again[place])
             merged.update(zip(at, parts, strict=False))

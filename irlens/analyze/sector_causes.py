@@ -134,12 +134,12 @@ def sector_causes(evaluated: EvaluatedLaunch) -> list[SectorCause]:
         samples = _samples(module, launch, operations)
     except UnknownTrafficError:
         return []
-    table = IssueTable(evaluated.ttgir, evaluated.assembly, granule)
+    issued_as = IssueTable(evaluated.ttgir, evaluated.assembly, granule).of_module(module)
     found = []
     for access in noticed:
         operation = operations.get(access.line)
         tiles = samples.get((access.line, access.argument), [])
-        issued = None if operation is None else table.find(operation, [operation.index])
+        issued = None if operation is None else issued_as(operation)
         if tiles and issued and not isinstance(issued, str):
             found.append(_cause(access, issued[0], tiles, granule))
     return found
@@ -339,7 +339,8 @@ class _Losses:
         if self._sectors - self._aligned >= half:
             return "misaligned"
         wide = self.vector * self._issued.element_bytes // self._issued.width
-        if self.repeats < _REPEATED and self._sectors - self._distinct(max(1, wide)) >= half:
+        repeats = self.repeats >= _REPEATED
+        if wide > 1 and not repeats and self._sectors - self._distinct(wide) >= half:
             return "narrow"
         by_warp, by_program = self._distinct(self._count), self._distinct(len(self._lanes))
         by_cta = self._distinct(self._count * self._issued.layout.warps)
@@ -347,7 +348,7 @@ class _Losses:
             return "warps"
         if by_cta - by_program >= half:
             return "ctas"
-        if self.repeats >= _REPEATED and self._sectors - by_program >= half:
+        if repeats and self._sectors - by_program >= half:
             return "repeated"
         if self.lane_copies > 1 and self._sectors - by_warp >= half:
             return "lanes"

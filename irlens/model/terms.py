@@ -256,13 +256,19 @@ def describe_buffer(buffer: SharedBuffer) -> str:
 
 def describe_largest(memory: SharedMemory) -> str:
     """Return what takes most of a CTA's shared memory, and where; empty if that is unknown."""
-    alive = [each for each in memory.buffers if each.at_peak and each.bytes]
-    largest = max(alive, key=lambda each: each.bytes or 0, default=None)
-    scratch = memory.remainder_bytes or 0
-    if largest is not None and (largest.bytes or 0) >= scratch:
+    if (largest := largest_buffer(memory)) is not None:
         return f"its largest buffer is {describe_buffer(largest)}"
+    scratch = memory.remainder_bytes or 0
     users = dict.fromkeys(f"{each.operation} at {each.source}" for each in memory.scratch)
     return f"{size(scratch)} of it are scratch of {', '.join(list(users)[:3])}" if users else ""
+
+
+def largest_buffer(memory: SharedMemory) -> SharedBuffer | None:
+    """Return the largest buffer of a CTA's shared memory; ``None`` where scratch takes more."""
+    alive = [each for each in memory.buffers if each.at_peak and each.bytes]
+    largest = max(alive, key=lambda each: each.bytes or 0, default=None)
+    taken = largest.bytes or 0 if largest is not None else 0
+    return largest if taken >= (memory.remainder_bytes or 0) else None
 
 
 def no_time_model(gpu: str, unsourced: Sequence[str] = ()) -> str:

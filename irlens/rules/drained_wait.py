@@ -13,8 +13,8 @@ flight with two stages, and is not reported. Nor is a loop whose tensor core sti
 
 On AMD data goes through registers, and the same happens where a loop with several stages waits for
 its loads (`s_waitcnt vmcnt(0)`, `s_wait_loadcnt 0x0`) before it computes anything: what the
-compiler pipelined, LLVM's scheduler moved back together. On RDNA the fence of each barrier waits for
-every load before it.
+compiler pipelined, LLVM's scheduler moved back together. On RDNA the fence of each barrier waits
+for every load before it.
 
 ## Example
 

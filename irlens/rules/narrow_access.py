@@ -233,7 +233,12 @@ def _reason(facts: Facts, cause: "SectorCause") -> tuple[str, str, str]:
         bounds = f"let the mask begin and end at multiples of {cause.vector} elements"
         changes = "may change" if cause.uniform_mask else "changes"
         return "mask", f"the mask {changes} within them", f"{bounds}, or {_one_each(cause, facts)}"
-    if known is not None and known.width(elements_each) > (cause.access.width or held):
+    in_shared = facts.gpu is not None and facts.gpu.arch.vendor == "nvidia" and facts.products
+    if (
+        in_shared
+        and known is not None
+        and known.width(elements_each) > (cause.access.width or held)
+    ):
         return (
             "transposed",
             "the compiler sees that they are contiguous, and copies them to shared memory one by"

@@ -72,6 +72,7 @@ from irlens.analyze.ttgir_buffers import buffers_behind_stores
 from irlens.isa.mlir.copies import BY_THREADS
 from irlens.isa.mlir.operations import NUM_STAGES
 from irlens.model.report import Blame, Pipeline, PipelineLoad, Severity
+from irlens.model.source import SourceLocation
 from irlens.model.terms import describe_loads
 from irlens.model.text import plural
 from irlens.rules import Match, Place
@@ -93,7 +94,7 @@ def unseen(facts: Facts) -> str:
 
 def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each loop of which any load runs less far ahead than requested."""
-    refused = {each.source for each in facts.loads if each.state == "in place"}
+    refused = _refused(facts)
     for pipeline in facts.pipelines:
         carried = ""
         exposed = [load for load in pipeline.loads if load.is_exposed]
@@ -125,12 +126,7 @@ def find(facts: Facts) -> Iterator[Match]:
                 kind, message = "kept", f"{message}: {carried}"
                 hint = f"request num_stages={suffices}: as far ahead, and less to keep"
         elif len(exposed) < len(pipeline.loads) and exposed and _asked(pipeline):
-            kind, (message, hint) = "exposed", _exposed(pipeline, exposed)
-            if all(load.source in refused for load in exposed):
-                kind = "refused"
-                hint = "the compiler leaves these loads in place: remove what keeps them there"
-            elif facts.amdgcn is not None and are_fenced(facts.amdgcn, exposed):
-                kind, carried, hint = "fenced", FENCED, OTHER_WAVES
+            kind, message, carried, hint = _exposed(facts, pipeline, exposed)
         else:
             continue
         yield Match(
@@ -273,14 +269,29 @@ def _shallower(pipeline: Pipeline) -> tuple[str, str]:
     )
 
 
-def _exposed(pipeline: Pipeline, exposed: Sequence[PipelineLoad]) -> tuple[str, str]:
-    """Return the message and the hint for a loop that waits for some of its loads at once."""
+def _refused(facts: Facts) -> set[SourceLocation | None]:
+    """Return where the loads are that the compiler leaves in place."""
+    return {each.source for each in facts.loads if each.state == "in place"}
+
+
+def _exposed(
+    facts: Facts, pipeline: Pipeline, exposed: Sequence[PipelineLoad]
+) -> tuple[str, str, str, str]:
+    """Return kind, message, reason and hint for a loop that waits for some of its loads at once."""
     total = sum(load.instructions for load in pipeline.loads)
     waited = sum(load.instructions for load in exposed)
-    return (
+    message = (
         f"the loop at {pipeline.place} requested {pipeline.requested_stages} stages and waits at"
         f" once for {waited} of its {total} loads, with nothing computed since their issue:"
-        f" {describe_loads(exposed)}",
-        "LLVM places loads and waits: try other tiles, another num_warps or, on CDNA,"
-        " matrix_instr_nonkdim, and compare versions of Triton (irlens diff --triton)",
+        f" {describe_loads(exposed)}"
     )
+    if all(load.source in _refused(facts) for load in exposed):
+        hint = "the compiler leaves these loads in place: remove what keeps them there"
+        return "refused", message, "", hint
+    if facts.amdgcn is not None and are_fenced(facts.amdgcn, exposed):
+        return "fenced", message, FENCED, OTHER_WAVES
+    hint = (
+        "LLVM places loads and waits: try other tiles, another num_warps or, on CDNA,"
+        " matrix_instr_nonkdim, and compare versions of Triton (irlens diff --triton)"
+    )
+    return "exposed", message, "", hint

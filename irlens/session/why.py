@@ -41,7 +41,7 @@ from irlens.model.capture import Capture
 from irlens.model.comparison import side_of
 from irlens.model.errors import ArtifactError, IrlensError, UnknownNameError
 from irlens.model.report import Finding
-from irlens.model.terms import describe_largest
+from irlens.model.terms import describe_largest, largest_buffer
 from irlens.model.why import WHY_SCHEMA, Experiment, Explanation, Explanations, Proof
 from irlens.session import Configurations
 from irlens.session.configuration_choice import single_request
@@ -305,6 +305,14 @@ class _Laboratory:
         pressure = register_holders.needed(self.report.pressure)
         return register_holders.describe(pressure) if pressure is not None else ""
 
+    @property
+    def _scratch(self) -> frozenset[str]:
+        """The operations with scratch in shared memory, where it takes more than any buffer."""
+        memory = self.report.memory
+        if memory is None or largest_buffer(memory) is not None:
+            return frozenset()
+        return frozenset(each.operation for each in memory.scratch)
+
     def _is_nvidia(self) -> bool:
         return self.report.target is not None and self.report.target.vendor == "nvidia"
 
@@ -449,9 +457,7 @@ class _Laboratory:
 
     def _decided(self, finding: Finding, change: Change) -> tuple[str, int | None]:
         """Return the pass that decides a finding, and its number, by a change that removes it."""
-        known = decided_by(finding)
-        if finding.code == _DRAINED and finding.stage == "amdgcn" and not change.is_cause:
-            known = "LLVM"  # whose waits they are, however many stages the passes make
+        known = self._known(finding, change)
         if known and not is_pass(known):
             return known, None
         if self._states is None or by_assembler(finding):
@@ -489,6 +495,14 @@ class _Laboratory:
             return "", None  # other warps load other tiles ahead
         return name, number
 
+    def _known(self, finding: Finding, change: Change) -> str:
+        """Return what decides a finding where no comparison of dumps leads to it."""
+        if finding.code == _DRAINED and finding.stage == "amdgcn" and not change.is_cause:
+            return "LLVM"  # whose waits they are, however many stages the passes make
+        if _is_of_shared_memory(finding) and self._scratch:
+            return ALLOCATES
+        return decided_by(finding)
+
     def _inserted(self, finding: Finding) -> tuple[str, int | None]:
         """Return the pass that inserts the conversions at a finding's line, and its number."""
         found = insertions(self._states) if self._states is not None else []
@@ -510,6 +524,8 @@ class _Laboratory:
             return []
         last = number or max(self._states.numbers_of("ttgir"), default=len(self._states))
         names = operations_of(finding.code)
+        if _is_of_shared_memory(finding) and self._scratch:
+            names = self._scratch
         if finding.source is None:
             return LineFollower(None, names).at(self._states.before(last + 1)) or []
         steps = follow(self._states, finding.source, until=last - 1).steps

@@ -75,6 +75,8 @@ AMDS_FP8 = {"a": "fp8e4b8[M, K]", "b": "fp8e4b8[K, N]"}
 LONG_ROW = {"BLOCK_SIZE": "16384"}
 TOTAL, MANY = f"{FINDINGS}/atomics.py:total", {"n": "4194304"}
 SQUARE = f"{FINDINGS}/square_tiles.py"
+OF_AMD = f"{FINDINGS}/amd.py"
+WIDER, OF_32 = {"BM": "128", "BN": "128"}, {"matrix_instr_nonkdim": "32"}
 AMD_LOOPS = "TritonAMDGPUScheduleLoops"
 LLVM, AMD = "ConvertTritonGPUToLLVM", "ConvertTritonAMDGPUToLLVM"
 
@@ -368,6 +370,28 @@ TABLE: list[Row] = [
      "TritonGPUPipeline", "b of fp16"),
     (f"{CAUSES}:decayed", "sm_80", {"EACH": "True"}, {}, "IRL314", "tl.store(",
      "TritonGPUCoalesce", "without tt.store"),
+    (f"{OF_AMD}:tiles", "gfx1100", WIDER, {}, "IRL202", "in range(", "LLVM",
+     "compiled for gfx942"),
+    (f"{OF_AMD}:tiles", "gfx1201", {**WIDER, "num_stages": "3"}, {}, "IRL202", "in range(", "LLVM",
+     "compiled for gfx942"),
+    (f"{OF_AMD}:tiles", "gfx1100", {"num_stages": "3"}, {}, "IRL201", "in range(", "LLVM",
+     "compiled for gfx942"),
+    (f"{OF_AMD}:tiles", "gfx942", {"BM": "16", **OF_32}, {}, "IRL402", "tl.dot(",
+     "TritonAMDGPUAccelerateMatmul", "matrix_instr_nonkdim=0"),
+    (f"{OF_AMD}:gathered", "gfx942", {}, {}, "IRL309", "tl.load(ids",
+     "TritonGPURemoveLayoutConversions", "ROWS=64, num_warps=1"),
+    (f"{OF_AMD}:gathered", "gfx942", {"num_warps": "1", "D": "64"}, {}, "IRL309", "tl.load(ids",
+     "TritonGPURemoveLayoutConversions", "ROWS=64"),
+    (f"{OF_AMD}:scaled_blocks", "gfx942", {}, {}, "IRL203", "x_scale =", AMD_LOOPS,
+     "num_warps=1, and the addresses known"),
+    (f"{OF_AMD}:depthwise", "gfx942", {}, {}, "IRL302", "value =", "the tile", "BL=32"),
+    (f"{OF_AMD}:added", "gfx942", {}, {}, "IRL103", "", "AllocateAMDGPUSharedMemory", "BM=32"),
+    (f"{CAUSES}:decayed", "gfx942", {"WIDE": "True"}, {}, "IRL405", "tl.dot(",
+     "the operands' types", "before they are widened"),
+    (f"{SECTORS}:halves", "gfx942", {}, {}, "IRL301", "tl.load(",
+     "TritonAMDGPUConvertToBufferOps", "contiguous and aligned"),
+    (f"{SECTORS}:stencil", "gfx942", {}, {}, "IRL301", "i - 1", "TritonAMDGPUConvertToBufferOps",
+     "0 in place of -1"),
 ]  # fmt: skip
 
 #: The same of explanations that no experiment proves: asked for less, the loop lacks nothing.
@@ -507,6 +531,12 @@ BY_HAND = [
     (f"{CAUSES}:ragged", "sm_100", {"TOLD": "True"}, {}, "IRL301"),
     (f"{CAUSES}:two_strides", "sm_80", {}, {"n": "1008", "m": "1008"}, "IRL301"),
     (f"{FINDINGS}/loads.py:row_sum", "gfx942", {"STAGES": "3"}, BYTES, "IRL203"),
+    (f"{OF_AMD}:tiles", "gfx942", WIDER, {}, "IRL202"),
+    (f"{OF_AMD}:tiles", "gfx942", {"BM": "16"}, {}, "IRL402"),
+    (f"{OF_AMD}:gathered", "gfx942", {"ROWS": "64", "num_warps": "1"}, {}, "IRL309"),
+    (f"{OF_AMD}:added", "gfx942", {"BM": "32"}, {}, "IRL103"),
+    (f"{CAUSES}:decayed", "gfx942", {}, {}, "IRL405"),
+    (f"{SECTORS}:hinted_halves", "gfx942", {}, {}, "IRL301"),
 ]  # fmt: skip
 
 
@@ -752,6 +782,16 @@ def test_what_is_not_looked_for_is_not_gone(monkeypatch: pytest.MonkeyPatch) -> 
     (explained,) = _explained(f"{FINDINGS}/first_maximum.py", "h100", {}, {}, "IRL501")
     assert explained.proof == "untested"
     assert explained.experiments == []
+
+
+def test_widths_of_copies_are_not_those_in_the_order_of_the_assembly() -> None:
+    """LLVM moves the wide load, of the tap that is not shifted, before others of its line."""
+    explained = _explained(f"{OF_AMD}:depthwise", "gfx942", {}, {}, "IRL301")
+    assert len(explained) == 3
+    for each in explained:
+        assert "moves 4 B per lane" in each.finding.message
+        assert each.finding.blame is not None
+        assert each.finding.blame.kind == "shift"
 
 
 def test_a_tile_is_not_explained_by_registers() -> None:

@@ -173,6 +173,8 @@ _DEEDS: Mapping[str, tuple[Deed, ...]] = {
 LOOP_FINDINGS = frozenset(
     {"IRL201", "IRL202", "IRL204", "IRL205", "IRL206", "IRL303", "IRL311", "IRL314"}
 )
+#: NVIDIA's pass that gives products to the tensor cores, which an experiment gives other types.
+_ACCELERATES = "TritonGPUAccelerateMatmul"
 #: Findings that no comparison of dumps leads to. IRL305: a pass leaves the load where it is, since
 #: it moves loads out of loops that store nothing (Triton's ``LoopInvariantCodeMotion.cpp``).
 _DECIDED_BY: Mapping[str, str] = {
@@ -182,6 +184,7 @@ _DECIDED_BY: Mapping[str, str] = {
     "IRL311": "the source",
     "IRL312": "the addresses",
     "IRL313": "the data",
+    "IRL402": _ACCELERATES,
     "IRL406": "the front end",
     "IRL501": "the launch",
     "IRL502": "the launch",
@@ -196,8 +199,6 @@ _PIPELINES = "TritonGPUPipeline"
 COALESCES = "TritonGPUCoalesce"
 #: The pass that makes pointers of descriptors on GPUs without TMA.
 _WITHOUT_TMA = "TritonRewriteTensorDescriptorToPointer"
-#: NVIDIA's pass that gives products to the tensor cores, which an experiment gives other types.
-_ACCELERATES = "TritonGPUAccelerateMatmul"
 #: The pass that divides tiles among the CTAs of a cluster, and what newer versions call it.
 _PLANS_CTAS = "TritonGPUPlanCTAPass"
 #: NVIDIA's pass that allots shared memory, scratch of conversions and reductions included.
@@ -215,6 +216,7 @@ _BY_KIND: Mapping[tuple[str, str], str] = {
     ("IRL302", "rows"): "the tile",
     ("IRL305", "several"): "the loops",
     ("IRL309", "ctas"): _PLANS_CTAS,
+    ("IRL309", "lanes"): "TritonGPURemoveLayoutConversions",
     ("IRL311", "target"): _WITHOUT_TMA,
     ("IRL314", "operand"): "the order of operands",
     ("IRL401", "type"): _ACCELERATES,

@@ -1,9 +1,10 @@
 """Changes against accesses that are narrow, uncoalesced, misaligned or repeated."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import prod
 
+from irlens import gpus
 from irlens.analyze.address_slice import argument_roles, computed_from
 from irlens.analyze.addresses import Access, Addresses, divisors, loaded_scalars
 from irlens.analyze.counterfactuals.change import (
@@ -38,6 +39,7 @@ _WIDEST = 16
 _MOST_THREADS = 1024
 #: Elements that stay together, and rows after which a swizzle repeats.
 _SWIZZLES = ((4, 8), (4, 16), (2, 16), (1, 32))
+_STRETCHES = ("stretch", "insert")
 _DIVISIONS = ("divide", "divide unsigned")
 
 
@@ -71,17 +73,24 @@ def of_narrow(symptom: Symptom) -> Iterator[Change]:
     addresses, masks = (
         {each.index: each for each in of if each} for of in zip(*pairs, strict=True)
     )
-    aligned = [(each, edits.contiguity(each, blame.suffices)) for each in addresses.values()]
-    equal = [(each, edits.constancy(each, blame.suffices)) for each in masks.values()]
+    aligned = side_by_side(symptom, addresses.values(), blame.suffices)
+    same = equal(symptom, masks.values(), blame.suffices)
     if blame.kind == "mask":
         mask_words = f"the mask known to be equal for {blame.suffices} neighbours"
-        yield Change(mask_words, ttir=edits.with_hints(module, equal))
+        yield Change(mask_words, ttir=edits.with_hints(module, same))
         return
     words = f"the addresses known to be contiguous and aligned by {blame.suffices}"
     yield Change(words, ttir=edits.with_hints(module, aligned))
-    if equal:
-        text = edits.with_hints(module, [*aligned, *equal])
+    if same:
+        text = edits.with_hints(module, [*aligned, *same])
         yield Change(f"{words}, and the mask equal for as many", ttir=text)
+    if blame.kind == "shift":  # AMD's compiler adds a constant to the base, and no hint covers it
+        told = parse(edits.with_hints(module, same), stage=module.stage)
+        words = f", and the mask equal for {blame.suffices} neighbours" if same else ""
+        for each, number, value in _constant_operands(module, access, "add", "subtract", "offset"):
+            if value % blame.suffices:
+                text = edits.with_operand(told, told.operations[each.index], number, 0)
+                yield Change(f"0 in place of {value:,}{place_of(each)}{words}", ttir=text)
 
 
 def producers(module: Module, access: Operation) -> tuple[Operation | None, Operation | None]:
@@ -90,6 +99,44 @@ def producers(module: Module, access: Operation) -> tuple[Operation | None, Oper
     found = [module.operations[each.operation] if each else None for each in operands]
     masks = found[1:] if access.does == "load" else found[2:]
     return (found[0] if found else None), (masks[0] if masks else None)
+
+
+def side_by_side(
+    symptom: Symptom, addresses: Iterable[Operation], elements: int, dimension: int = -1
+) -> list[tuple[Operation, str]]:
+    """Return the hints that neighbours are contiguous and aligned, where addresses are computed.
+
+    AMD's compiler makes pointers a base and offsets, and keeps the hints of the offsets alone.
+    """
+    module, hints = symptom.module, dict[int, tuple[Operation, str]]()
+    for address in addresses:
+        hints[address.index] = address, edits.contiguity(address, elements, dimension)
+        if not symptom.is_amd or address.does != "offset":
+            continue
+        made = _unstretched(module, address, 1)
+        if made is not None and len(made.result_type.shape) in (1, len(address.result_type.shape)):
+            hints[made.index] = made, edits.contiguity(made, elements, dimension, elements)
+    return list(hints.values())
+
+
+def equal(
+    symptom: Symptom, masks: Iterable[Operation], elements: int
+) -> list[tuple[Operation, str]]:
+    """Return the hints that neighbours share a mask value, for AMD also before it is stretched."""
+    masks = list(masks)
+    stretched = (each for each in masks if symptom.is_amd and each.does in _STRETCHES)
+    made = [_unstretched(symptom.module, each) for each in stretched]
+    every = {each.index: each for each in (*masks, *filter(None, made))}
+    return [(each, edits.constancy(each, elements)) for each in every.values()]
+
+
+def _unstretched(module: Module, operation: Operation, number: int = 0) -> Operation | None:
+    """Return what computes an operand, before it is stretched to the shape of others."""
+    value = module.values.operands[operation.index][number]
+    made = module.operations[value.operation] if value and value.region is None else None
+    if made is not None and made.does in _STRETCHES:
+        return _unstretched(module, made)
+    return made if made is not None and made.operands else None
 
 
 def of_uncoalesced(symptom: Symptom) -> Iterator[Change]:
@@ -105,9 +152,9 @@ def of_uncoalesced(symptom: Symptom) -> Iterator[Change]:
             address = producers(module, access)[0]
             if not blame.arguments and blame.dimension is not None and address is not None:
                 along, beside = blame.dimension, _elements_of(_WIDEST, access)
-                hint = edits.contiguity(address, beside, along)
+                hints = side_by_side(symptom, [address], beside, along)
                 words = f"the addresses known to be contiguous along dimension {along}"
-                yield Change(words, ttir=edits.with_hints(module, [(address, hint)]))
+                yield Change(words, ttir=edits.with_hints(module, hints))
         case "held" if module.stage != "ttir":
             yield from _shorter(symptom, _elements_of(_WIDEST, access))
         case "held":
@@ -294,12 +341,23 @@ def of_repeated(symptom: Symptom) -> Iterator[Change]:
     elif kind == "warps":
         yield from enough_warps(symptom)
     elif kind == "lanes" and access is not None:
-        yield from larger_tile(symptom, access, _MOST_THREADS)
+        yield from larger_tile(symptom, access, _MOST_THREADS, blamed=-1)
         yield from fewer_warps(symptom)
+        yield from _one_warp(symptom, access)
     elif kind == "repeated" and access is not None:
         for operation, number, value in _constant_operands(symptom.module, access, *_DIVISIONS):
             text = edits.with_operand(symptom.module, operation, number, 1)
             yield Change(f"1 in place of the divisor {value:,}{place_of(operation)}", ttir=text)
+
+
+def _one_warp(symptom: Symptom, access: Operation) -> Iterator[Change]:
+    """Yield a tile of one element for each thread of a single warp, where that is larger."""
+    lanes = gpus.by_arch(symptom.target).arch.warp_size if symptom.target else 0
+    tile = next((each for each in access.types if isinstance(each, Tensor)), None)
+    for name, value in symptom.config.constexprs.items():
+        if tile is not None and tile.shape[-1] == value and int(value) < lanes:
+            settings = {name: str(lanes), "num_warps": "1"}
+            yield Change(f"{name}={lanes}, num_warps=1", settings, grows=-1)
 
 
 def of_fence(symptom: Symptom) -> Iterator[Change]:

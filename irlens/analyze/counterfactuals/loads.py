@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from irlens.analyze import ttgir_refusals as refusals
 from irlens.analyze.address_slice import computed_from, load_chain, loaded_parts
-from irlens.analyze.counterfactuals.accesses import along_k, producers
+from irlens.analyze.counterfactuals.accesses import along_k, equal, producers, side_by_side
 from irlens.analyze.counterfactuals.change import (
     Change,
     Symptom,
@@ -68,6 +68,10 @@ def of_load(symptom: Symptom) -> Iterator[Change]:
     elif symptom.blame.kind == "spread" and load is not None:
         yield from fewer_warps(symptom)
         yield from larger_tile(symptom, load, _MOST_THREADS, symptom.blame.suffices or 1)
+        few = (symptom.config.num_warps or 1) // (symptom.blame.suffices or 1)
+        for told in _contiguous(symptom, symptom.operations("load")) if few else ():
+            words = f"num_warps={few}, and {told.words}"
+            yield replace(told, words=words, settings={"num_warps": str(few)})
     elif reason in (refusals.NARROW, refusals.SMALL):
         yield from _wider(symptom, load)
     elif reason == refusals.CHAINED and loop is not None:
@@ -103,25 +107,22 @@ def _wider(symptom: Symptom, load: Operation | None) -> Iterator[Change]:
     yield from _described(module)
     yield from _divisible(symptom)
     yield from _of_mask(module, load)
-    yield from _contiguous(module, loads)
+    yield from _contiguous(symptom, loads)
     if load is not None:
         yield from larger_tile(symptom, load, _MOST_THREADS)
 
 
-def _contiguous(module: Module, loads: Sequence[Operation]) -> Iterator[Change]:
+def _contiguous(symptom: Symptom, loads: Sequence[Operation]) -> Iterator[Change]:
     """Yield addresses and masks of which the compiler knows that neighbours lie side by side."""
-    hints: dict[int, tuple[Operation, str]] = {}
-    beside = max(map(_most_beside, loads), default=0)
-    for load in loads:
-        address, mask = producers(module, load)
-        if address is not None:
-            hints[address.index] = address, edits.contiguity(address, beside)
-        if mask is not None:
-            hints[mask.index] = mask, edits.constancy(mask, beside)
-    if hints and beside > 1:
+    module, beside = symptom.module, max(map(_most_beside, loads), default=0)
+    pairs = [producers(module, load) for load in loads]
+    addresses = [address for address, _ in pairs if address is not None]
+    masks = equal(symptom, (mask for _, mask in pairs if mask is not None), beside)
+    if addresses and beside > 1:
         words = f"the addresses known to be contiguous and aligned by {beside}"
-        words += ", and the mask equal for as many" if len(hints) > len(loads) else ""
-        yield Change(words, ttir=edits.with_hints(module, list(hints.values())))
+        words += ", and the mask equal for as many" if masks else ""
+        hints = [*side_by_side(symptom, addresses, beside), *masks]
+        yield Change(words, ttir=edits.with_hints(module, hints))
 
 
 def _most_beside(load: Operation) -> int:
@@ -420,12 +421,16 @@ def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
     yield from _against_waits(symptom, loop)
     if kind in ("kept", "buffered", "shallower", "behind") and loop is not None and stages > 1:
         yield relieving(stages_of(module, loop, stages, ", as deep as it is now"))
-    if kind == "fenced":
+    if kind in ("exposed", "refused", "fenced"):
+        yield from _scheduled(symptom, loop)
+
+
+def _scheduled(symptom: Symptom, loop: Operation | None) -> Iterator[Change]:
+    """Yield what leads LLVM to place the loads of a loop, and the waits for them, elsewhere."""
+    if symptom.blame.kind == "fenced":
         yield _WITHOUT_FENCES
-    if kind not in ("exposed", "refused", "fenced"):
-        return
     if symptom.is_amd and loop is not None:
-        yield from _unchained(module, loop)
+        yield from _unchained(symptom.module, loop)
     for size in (16, 32):
         yield relieving(setting("matrix_instr_nonkdim", size))
     warps = symptom.config.num_warps or 4

@@ -26,6 +26,8 @@ from irlens.isa.mlir.products import widened
 DOTS: tuple[Deed, ...] = ("multiply matrices", "multiply scaled matrices")
 #: How types of operands are written for an argument.
 _WRITTEN = {"f16": "fp16", "bf16": "bf16", "f32": "fp32", "f8E5M2": "fp8e5", "f8E4M3FN": "fp8e4nv"}
+#: AMD's option for the rows and columns of matrix instructions; 0 leaves them to the compiler.
+_SIZE = "matrix_instr_nonkdim"
 #: Stages to ask for where loads are not pipelined.
 _STAGES = 3
 #: Columns of the smallest product of Hopper and Blackwell.
@@ -84,8 +86,11 @@ def of_dot(symptom: Symptom) -> Iterator[Change]:
 
 
 def of_padding(symptom: Symptom) -> Iterator[Change]:
-    """Yield a tile as large as the matrix instruction."""
-    dot = symptom.operation(*DOTS)
+    """Yield the compiler's own choice of an instruction, or a tile as large as the instruction."""
+    dot, size = symptom.operation(*DOTS), (symptom.config.options or {}).get(_SIZE)
+    if size:
+        cause = f"{_SIZE}={size} asks for instructions that large"
+        yield Change(f"{_SIZE}=0 in place of {size}", {_SIZE: "0"}, cause=cause)
     if dot is not None:
         yield from larger_tile(symptom, dot, _ROWS)
 
@@ -104,17 +109,16 @@ def of_converted(symptom: Symptom) -> Iterator[Change]:
             cause=f"Triton has no scaled products on {symptom.target}: it scales the factors first",
         )
         return
-    if symptom.blame.kind == "absent":
-        newer = "gfx950" if symptom.is_amd else "sm_89"
-        yield Change(f"compiled for {newer}, which multiplies 8-bit floats", {"target": newer})
-    elif symptom.is_amd:
-        yield from _of_other_formats(module)
-    if symptom.is_amd or symptom.blame.kind == "absent":
-        return
     warps, kind = symptom.config.num_warps, symptom.blame.kind
     if kind == "widened":
         text = edits.with_sources(module, dot, widened(module, dot))
         yield Change("the operands multiplied before they are widened", ttir=text)
+    elif kind == "absent":
+        newer = "gfx950" if symptom.is_amd else "sm_89"
+        yield Change(f"compiled for {newer}, which multiplies 8-bit floats", {"target": newer})
+    elif symptom.is_amd:
+        yield from _of_other_formats(module)
+    if symptom.is_amd or kind in ("absent", "widened"):
         return
     if warps is not None and (warps < 4 or kind == "warps"):
         yield Change("num_warps=4, one warp group", {"num_warps": "4"})

@@ -95,7 +95,8 @@ def are_fenced(function: Function, loads: Collection[PipelineLoad]) -> bool:
         if one.line in waits
     }
     fences = {"barrier", "cache control"}  # a workgroup of one wave has the fence alone
-    return Counters.of(function).stores_apart and bool(waits) and fences >= {*map(after.get, waits)}
+    is_rdna = Counters.of(function).stores_apart
+    return is_rdna and bool(waits) and after.keys() == waits and fences.issuperset(after.values())
 
 
 def fold(records: Sequence[Pipeline]) -> list[Pipeline]:

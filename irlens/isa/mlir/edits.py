@@ -181,15 +181,16 @@ def with_transposed(module: Module, dots: Iterable[Operation]) -> str:
     return "\n".join(lines)
 
 
-def contiguity(address: Operation, elements: int, dimension: int = -1) -> str:
-    """Return the hint of ``tl.max_contiguous`` and ``tl.multiple_of`` for pointers.
+def contiguity(address: Operation, elements: int, dimension: int = -1, multiple: int = 16) -> str:
+    """Return the hint of ``tl.max_contiguous`` and ``tl.multiple_of`` for pointers or offsets.
 
     Args:
-        address: The operation that computes the pointers.
-        elements: How many neighbours are contiguous, from a multiple of 16 bytes on.
+        address: The operation that computes them.
+        elements: How many neighbours are contiguous.
         dimension: Along which; from the last one, -1, backwards.
+        multiple: Of how many bytes the first pointer is a multiple, or the first offset.
     """
-    hints = (("contiguity", elements), ("divisibility", 16))
+    hints = (("contiguity", elements), ("divisibility", multiple))
     return ", ".join(_hint(address, name, value, dimension) for name, value in hints)
 
 

@@ -1,0 +1,109 @@
+"""Kernels whose causes AMD's compiler decides."""
+
+import triton
+import triton.language as tl
+
+IRLENS_KERNELS = {
+    "depthwise": {
+        "sizes": {"C": 256, "L": 4096},
+        "args": {"x": "fp32[C, L]", "w": "fp32[C, 4]", "out": "fp32[C, L]", "L": "L"},
+        "constexprs": {"BC": 64, "BL": 16},
+        "options": {"num_warps": 4},
+        "grid": ["C // BC", "L // BL"],
+    },
+    "gathered": {
+        "args": {"table": "fp16[65536, 256]", "ids": "i64[4096]", "out": "fp16[4096, 256]"},
+        "constexprs": {"D": 256, "ROWS": 16},
+        "options": {"num_warps": 4},
+        "grid": ["4096 // ROWS"],
+    },
+    "scaled_blocks": {
+        "sizes": {"M": 256, "N": 256, "K": 1024},
+        "args": {
+            "a": "u8[M, K // 2]", "a_scale": "u8[M, K // 32]", "b": "u8[K // 2, N]",
+            "b_scale": "u8[N, K // 32]", "c": "fp32[M, N]", "N": "N", "K": "K",
+        },
+        "constexprs": {"BM": 64, "BN": 64, "BK": 128},
+        "options": {"num_warps": 4, "num_stages": 2},
+        "grid": ["M // BM", "N // BN"],
+    },
+    "added": {
+        "sizes": {"M": 1024, "N": 1024, "K": 1024},
+        "args": {"a": "fp16[M, K]", "b": "fp16[K, N]", "c": "fp32[M, N]", "N": "N", "K": "K"},
+        "constexprs": {"BM": 64, "BN": 64, "BK": 32},
+        "options": {"num_warps": 4, "num_stages": 1},
+        "grid": ["M // BM", "N // BN", 2],
+    },
+    "tiles": {
+        "sizes": {"M": 1024, "N": 1024, "K": 1024},
+        "args": {"a": "fp16[M, K]", "b": "fp16[K, N]", "c": "fp16[M, N]", "N": "N", "K": "K"},
+        "constexprs": {"BM": 64, "BN": 64, "BK": 32},
+        "options": {"num_warps": 4, "num_stages": 2},
+        "grid": ["M // BM", "N // BN"],
+    },
+}  # fmt: skip
+
+
+@triton.jit
+def depthwise(x, w, out, L, BC: tl.constexpr, BL: tl.constexpr):
+    """Convolve each channel with its own four weights."""
+    channel = tl.program_id(0) * BC + tl.arange(0, BC)
+    place = tl.program_id(1) * BL + tl.arange(0, BL)
+    total = tl.zeros([BC, BL], tl.float32)
+    for tap in tl.static_range(4):
+        source = place - 3 + tap
+        value = tl.load(x + channel[:, None] * L + source[None, :], mask=source[None, :] >= 0)
+        total += value * tl.load(w + channel * 4 + tap)[:, None]
+    tl.store(out + channel[:, None] * L + place[None, :], total)
+
+
+@triton.jit
+def gathered(table, ids, out, D: tl.constexpr, ROWS: tl.constexpr):
+    """Copy the rows that ``ids`` names."""
+    row, column = tl.program_id(0) * ROWS + tl.arange(0, ROWS), tl.arange(0, D)
+    index = tl.load(ids + row)
+    value = tl.load(table + index[:, None] * D + column[None, :])
+    tl.store(out + row[:, None] * D + column[None, :], value)
+
+
+@triton.jit
+def scaled_blocks(
+    a, a_scale, b, b_scale, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr
+):
+    """Multiply blocks of 4-bit values, with a scale for each 32 of them."""
+    m, n = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN)
+    pair, block = tl.arange(0, BK // 2), tl.arange(0, BK // 32)
+    total = tl.zeros([BM, BN], tl.float32)
+    for k in range(0, K // BK):
+        x = tl.load(a + m[:, None] * (K // 2) + (k * (BK // 2) + pair)[None, :])
+        x_scale = tl.load(a_scale + m[:, None] * (K // 32) + (k * (BK // 32) + block)[None, :])
+        y = tl.load(b + (k * (BK // 2) + pair)[:, None] * N + n[None, :])
+        y_scale = tl.load(b_scale + n[:, None] * (K // 32) + (k * (BK // 32) + block)[None, :])
+        total = tl.dot_scaled(x, x_scale, "e2m1", y, y_scale, "e2m1", total)
+    tl.store(c + m[:, None] * N + n[None, :], total)
+
+
+@triton.jit
+def added(a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """Add up the halves of a product's sums."""
+    m, n = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN)
+    k, half = tl.arange(0, BK), tl.program_id(2) * (K // 2)
+    total = tl.zeros([BM, BN], tl.float32)
+    for first in range(half, half + K // 2, BK):
+        x = tl.load(a + m[:, None] * K + (first + k)[None, :])
+        y = tl.load(b + (first + k)[:, None] * N + n[None, :])
+        total = tl.dot(x, y, total)
+    tl.atomic_add(c + m[:, None] * N + n[None, :], total, sem="relaxed")
+
+
+@triton.jit
+def tiles(a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """Multiply two matrices."""
+    m, n = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    total = tl.zeros([BM, BN], tl.float32)
+    for first in range(0, K, BK):
+        x = tl.load(a + m[:, None] * K + (first + k)[None, :])
+        y = tl.load(b + (first + k)[:, None] * N + n[None, :])
+        total = tl.dot(x, y, total)
+    tl.store(c + m[:, None] * N + n[None, :], total.to(tl.float16))
