@@ -40,7 +40,7 @@ from collections.abc import Iterator
 
 from irlens.analyze.address_slice import chain_of
 from irlens.analyze.facts import Facts
-from irlens.analyze.pipelines.amdgcn_loads import are_fenced
+from irlens.analyze.pipelines.amdgcn_loads import FENCED, OTHER_WAVES, are_fenced
 from irlens.isa.mlir.copies import BY_THREADS
 from irlens.model.report import Blame, Pipeline, Severity
 from irlens.model.text import plural
@@ -50,10 +50,6 @@ CODE = "IRL202"
 NAME = "drained-wait"
 SEVERITY: Severity = "warning"
 NEEDS = ("pipelines",)
-
-#: Why loops of RDNA wait for loads that have just been issued, and what hides it.
-FENCED = "LLVM's fence at each barrier waits for all loads before it, as RDNA's caches ask for"
-OTHER_WAVES = "let other waves hide the latency: fewer registers and less LDS for each workgroup"
 
 
 def unseen(facts: Facts) -> str:

@@ -67,7 +67,7 @@ from collections.abc import Iterator, Sequence
 from irlens.analyze.address_slice import Chain, chain_of
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import carried_loads, user_line
-from irlens.analyze.pipelines.amdgcn_loads import are_fenced
+from irlens.analyze.pipelines.amdgcn_loads import FENCED, OTHER_WAVES, are_fenced
 from irlens.analyze.ttgir_buffers import buffers_behind_stores
 from irlens.isa.mlir.copies import BY_THREADS
 from irlens.isa.mlir.operations import NUM_STAGES
@@ -76,7 +76,6 @@ from irlens.model.source import SourceLocation
 from irlens.model.terms import describe_loads
 from irlens.model.text import plural
 from irlens.rules import Match, Place
-from irlens.rules.drained_wait import FENCED, OTHER_WAVES
 
 CODE = "IRL201"
 NAME = "pipeline-shallower"

@@ -28,6 +28,9 @@ WAITED_FOR = (
 )
 CHAINED = "a load's address depends on what it loaded in the iteration before"
 COPIES_DIFFER = "the loop is unrolled, and its copies run ahead by different distances"
+#: Why loops of RDNA wait for loads that have just been issued, and what hides it.
+FENCED = "LLVM's fence at each barrier waits for all loads before it, as RDNA's caches ask for"
+OTHER_WAVES = "let other waves hide the latency: fewer registers and less LDS for each workgroup"
 NOT_FOLLOWED = "the first use of the loaded data was not found"
 
 #: How far each load of a loop runs ahead, by its position; ``None`` if unknown.
