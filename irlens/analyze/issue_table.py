@@ -74,8 +74,10 @@ def issued_accesses(
     for place, issued in issued_at.items():
         at = places.get(place, [])
         if not isinstance(assembly, Function) and len({*issued}) > 1:  # LLVM reorders them
-            at = sorted(at, key=lambda n: -(module.operations[n].integer(_CONTIGUITY) or 1))
-            issued = sorted(issued, key=lambda each: -each if isinstance(each, int) else 0)
+            wide = {n: module.operations[n].integer(_CONTIGUITY) or 1 for n in at}
+            if len({*wide.values()}) > 1:
+                at = sorted(at, key=lambda n: -wide[n])
+                issued = sorted(issued, key=lambda each: -each if isinstance(each, int) else 0)
         if place in again:
             parts = _merged([elements[index] for index in at], issued, again[place])
             merged.update(zip(at, parts, strict=False))

@@ -792,6 +792,7 @@ def test_widths_of_copies_are_not_those_in_the_order_of_the_assembly() -> None:
         assert "moves 4 B per lane" in each.finding.message
         assert each.finding.blame is not None
         assert each.finding.blame.kind == "shift"
+        assert each.proof == "refuted", "one shift of several taken away leaves the others"
 
 
 def test_a_tile_is_not_explained_by_registers() -> None:

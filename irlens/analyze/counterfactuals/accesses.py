@@ -84,7 +84,8 @@ def of_narrow(symptom: Symptom) -> Iterator[Change]:
     if same:
         text = edits.with_hints(module, [*aligned, *same])
         yield Change(f"{words}, and the mask equal for as many", ttir=text)
-    if blame.kind == "shift":  # AMD's compiler adds a constant to the base, and no hint covers it
+    if blame.kind == "shift" and len(copies) == 1:
+        # AMD's compiler adds a constant to the base, and no hint covers it.
         told = parse(edits.with_hints(module, same), stage=module.stage)
         words = f", and the mask equal for {blame.suffices} neighbours" if same else ""
         for each, number, value in _constant_operands(module, access, "add", "subtract", "offset"):
