@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from irlens.analyze.time.counting import CostedLaunch
     from irlens.analyze.time.launched import Arguments
     from irlens.analyze.time.paths import PathFinder
-    from irlens.analyze.time.shared_wavefronts import Wavefronts
     from irlens.analyze.traffic import Survey
     from irlens.model.capture import Stage
 
@@ -217,19 +216,28 @@ def _of_code(
     followed = launches.follow(walker, kernels[0], arguments)
     find = partial(launches.wavefronts_of_warps, walker, kernels[0], arguments, followed[0])
     found = find(warps=launches.all_warps if launched.priced else launches.one_warp)
-    wavefronts = _totals(launches.mean_of_cta(followed[0], [each[:1] for each in found]))
+    wavefronts = launches.mean_of_cta(followed[0], [each[:1] for each in found])
     products = launches.tensor_memory_products(walker, kernels[0], arguments, followed)
     barriers = launches.barrier_uses(walker, kernels[0], arguments, followed)
     code = counting.KernelCode(section, flow, control, wavefronts, products, barriers=barriers)
+    if any(units.calls_driver(section.instructions[n]) for n in counting.executed(code, followed)):
+        return "it calls a function of the driver, as to print, whose time is not known"
     machine = counting.Placement(gpu=gpu, resident=occupancy.blocks_per_sm)
     resources = launched.demand.resources
     shared = (resources.shared_dynamic_bytes or 0) + (resources.shared_static_bytes or 0)
     local = resources.local_bytes or 0
     stack = spilling.read_sass(section, parsed.ptx) if local else spilling.Stack()
     ctas = grid[0] * grid[1] * grid[2]
-    copies = [each for each in section.instructions if each.locations and units.copies(each)]
-    copied = {each.locations[0] for each in copies}
-    bypassing = {each.locations[0] for each in copies if units.bypasses_l1(each)}
+    copies = [
+        (index, each)
+        for index, each in enumerate(section.instructions)
+        if each.locations and units.copies(each)
+    ]
+    copied = {
+        each.locations[0]: index in wavefronts and wavefronts[index].copying > 0
+        for index, each in copies
+    }
+    bypassing = {each.locations[0] for _, each in copies if units.bypasses_l1(each)}
     looping = any(one.times > 1 for each in followed[0] for one in each.path.segments)
     moved = transfers(
         launched.launch,
@@ -261,10 +269,8 @@ def _of_code(
             "shared_memory": launched.spare_shared_bytes,
         },
         repeated=_repeated(launched.program, bypassing),
-        of_warps=lambda: _totals(
-            launches.mean_of_cta(
-                followed[0], found if launched.priced else find(warps=launches.all_warps)
-            )
+        of_warps=lambda: launches.mean_of_cta(
+            followed[0], found if launched.priced else find(warps=launches.all_warps)
         ),
     )
     return costed if barriers is None else _followed(costed, walker)
@@ -297,10 +303,6 @@ def _spare_registers(machine_code: SassCode, registers: int | None) -> int | Non
     """
     live = machine_code.pressure.peak
     return None if live is None or registers is None else registers - live
-
-
-def _totals(found: "Mapping[int, Wavefronts]") -> dict[int, float]:
-    return {index: each.total for index, each in found.items()}
 
 
 def _path_finder(machine_code: SassCode) -> "PathFinder":

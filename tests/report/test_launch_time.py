@@ -111,3 +111,19 @@ def test_an_estimate_below_the_floor_is_unknown(
     assert found.time is not None
     assert found.time.estimate_us is None
     assert "below the roofline floor" in found.unknown["time"]
+
+
+def test_what_the_driver_does_for_a_launch_has_no_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A product that prints in its loop took an H200 0.4 s; without what prints 18 µs."""
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path / "store"))
+    kernel = f"{SAMPLES.parents[1]}/tests/data/findings/users.py:persistent"
+    quiet, prints = (
+        irlens.inspect(irlens.capture(kernel, target="h200", PRINT=each)) for each in (False, True)
+    )
+    assert quiet.time is not None
+    assert quiet.time.estimate_us is not None
+    assert prints.time is not None
+    assert prints.time.estimate_us is None
+    assert "calls a function of the driver" in prints.time.reason

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from irlens.analyze.time import estimate
-from irlens.analyze.time.counting import CostedLaunch, count
+from irlens.analyze.time.counting import CostedLaunch, count, executed
 from irlens.analyze.time.counts import Counts
 from irlens.analyze.time.transfers import Transfers
 from irlens.isa.sass import units
@@ -63,14 +63,18 @@ def _changes(launch: CostedLaunch) -> Iterator[tuple[Cause, int, str, Counts]]:
         fewer = round(once - launch.moved.dram_read_bytes)
         read_once = replace(launch.moved, dram_read_bytes=once)
         yield "rereads", fewer, "bytes", count(replace(launch, moved=read_once))
-    wavefronts = {
-        index: min(taken, units.shared_cycles(launch.code.section.instructions[index]) or taken)
-        for index, taken in launch.code.wavefronts.items()
+    instructions, taken = launch.code.section.instructions, launch.code.wavefronts
+    spread = {
+        index: each.without_conflicts(units.shared_cycles(instructions[index]))
+        for index, each in taken.items()
     }
-    if wavefronts != launch.code.wavefronts:
-        changed = count(replace(launch, code=replace(launch.code, wavefronts=wavefronts)))
-        fewer = round(changed.shared_wavefronts - counts.shared_wavefronts)
-        yield "bank_conflicts", fewer, "wavefronts", changed
+    if any(spread[index].cycles != each.cycles for index, each in taken.items()):
+        changed = count(replace(launch, code=replace(launch.code, wavefronts=spread)))
+        runs = executed(launch.code, launch.followed)
+        conflicts = sum(
+            times * (taken[n].total - spread[n].total) for n, times in runs.items() if n in taken
+        )
+        yield "bank_conflicts", -round(conflicts), "wavefronts", changed
     sms = launch.machine.gpu.sm_count or 1
     if (even := counts.ctas // sms * sms) and even < counts.ctas:
         more = counts.ctas / even

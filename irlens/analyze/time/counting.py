@@ -17,6 +17,7 @@ from irlens.analyze.time.counts import Counts, awaited_share
 from irlens.analyze.time.cta_schedule import imbalance
 from irlens.analyze.time.cta_timeline import CACHED_INSTRUCTIONS, Timeline, tensor_cycles
 from irlens.analyze.time.launched import WarpPath, sample
+from irlens.analyze.time.shared_wavefronts import Wavefronts
 from irlens.analyze.time.tensor_memory import Product
 from irlens.analyze.time.transfers import Caches, Spilled, Transfers
 from irlens.gpus import Gpu
@@ -53,7 +54,7 @@ class KernelCode(msgspec.Struct, frozen=True):
     section: Section
     flow: Cfg
     control: Sequence[Control]
-    wavefronts: Mapping[int, float]
+    wavefronts: Mapping[int, Wavefronts]
     products: Mapping[int, Product] = MappingProxyType({})
     removed: frozenset[int] = frozenset()
     barriers: BarrierUses | None = None
@@ -129,7 +130,7 @@ class CostedLaunch(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     spills: frozenset[int] = frozenset()
     spare: Mapping[Cause, Callable[[], int | None]] = MappingProxyType({})
     repeated: Mapping[SourceLocation, float] = MappingProxyType({})
-    of_warps: Callable[[], Mapping[int, float]] = dict
+    of_warps: Callable[[], Mapping[int, Wavefronts]] = dict
 
     @property
     def ctas(self) -> int:
@@ -182,6 +183,7 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
     totals: defaultdict[units.Unit, float] = defaultdict(float)
     sums: defaultdict[str, float] = defaultdict(float)
     instructions = executed(code, followed)
+    occupied = {index: each.cycles for index, each in code.wavefronts.items()}
     for index, times in instructions.items():
         each = code.section.instructions[index]
         asked = demand(each)
@@ -189,7 +191,7 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
         totals[kind] += times * asked.issues
         sums["instructions"] += times
         sums["integer"] += times * asked.integer_cycles
-        shared = times * units.shared_cycles(each, code.wavefronts.get(index))
+        shared = times * units.shared_cycles(each, occupied.get(index))
         sums["shared"] += shared
         if each.opcode in units.SHARED:
             sums["exchanged"] += shared
@@ -218,7 +220,7 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
         local=timing.local_latency(transfers.local_missed),
         multiply_adds=multiply_adds,
         partitions=machine.gpu.arch.partitions,
-        wavefronts=code.wavefronts,
+        wavefronts=occupied,
         products=code.products,
         removed=code.removed,
         warps=sum(each.of_cta for each in followed[0]),

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from irlens.analyze.time import estimate, sm_share
 from irlens.analyze.time.counting import CostedLaunch, count, executed
+from irlens.analyze.time.shared_wavefronts import Wavefronts
 from irlens.isa.sass import Instruction, units
 from irlens.isa.sass.timing import ordering
 from irlens.model.conversions import AccessKind, Price, SharedAccesses, Way
@@ -97,22 +98,23 @@ class SharedCosts:
             removed: Whether to estimate the launch without them, too.
             share: The part of that.
         """
-        requests = wavefronts = conflicts = 0.0
+        requests = wavefronts = conflicts = cycles = 0.0
         for index in indices:
             each, times = self._instruction(index), self._executed[index]
             if units.shared_access(each) is None:
                 continue
             least = units.shared_cycles(each) or 1.0
-            taken = self._wavefronts.get(index, least)
+            found = self._wavefronts.get(index, Wavefronts(least, 0.0))
             requests += times
-            wavefronts += times * taken
-            conflicts += times * max(0.0, taken - least)
+            wavefronts += times * found.total
+            conflicts += times * max(0.0, found.total - least)
+            cycles += times * found.cycles
         saved = self._saved(indices) if removed else None
         return Price(
             requests=requests * share,
             wavefronts=wavefronts * share,
             conflicts=conflicts * share,
-            us=wavefronts * share * self._us,
+            us=cycles * share * self._us,
             saved_us=None if saved is None else saved * share,
         )
 

@@ -21,9 +21,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from irlens.analyze.banks import most_words_in_a_bank
 from irlens.analyze.time.dataflow import DataFlow
+from irlens.analyze.time.l1_requests import COPIED_BY_LINES, LINE_BYTES, copying
 from irlens.analyze.time.loop_runs import Path
 from irlens.isa.bitsets import members
 from irlens.isa.sass import Instruction, Operand, Section, units
@@ -52,10 +54,24 @@ class Wavefronts(msgspec.Struct, frozen=True):
     Attributes:
         total: All of them; 0 where no lane takes part.
         conflicts: Those of them that bank conflicts add.
+        copying: Cycles of a copy whose lines of global memory count, too; 0 for other accesses.
+        spread: The same without bank conflicts.
     """
 
     total: float
     conflicts: float
+    copying: float = 0.0
+    spread: float = 0.0
+
+    @property
+    def cycles(self) -> float:
+        """Cycles for which shared memory is occupied."""
+        return self.copying or self.total
+
+    def without_conflicts(self, least: float) -> "Wavefronts":
+        """Return it without bank conflicts: ``least`` is what its width needs, 0 if unknown."""
+        total = min(self.total, least or self.total)
+        return Wavefronts(total, 0.0, self.spread, self.spread)
 
 
 class _Address(msgspec.Struct, frozen=True):
@@ -93,24 +109,27 @@ def wavefronts(
     Returns:
         For each warp, by index of the instruction; an access without known addresses is absent.
     """
-    operands = dict(_shared_operands(data.section))
+    operands = dict(_operands(data.section))
     if not operands:
         return [{} for _ in range(len(launches) // _LANES)]
     return _Warps(data, operands, launches, active).run(path)
 
 
-def _shared_operands(section: Section) -> Iterable[tuple[int, Operand]]:
+def _operands(section: Section) -> Iterable[tuple[int, list[Operand]]]:
+    """Yield where accesses are in shared memory, and what copies line by line is copied from."""
     for index, each in enumerate(section.instructions):
         if each.opcode in units.ADDRESSED:
             memory = [operand for operand in each.operands if operand.kind == "memory"]
+            by_lines = units.copies(each) and units.lane_bytes(each) in COPIED_BY_LINES
             if memory:
-                yield index, memory[0]
+                yield index, memory[: 2 if by_lines else 1]
 
 
-def _registers(instruction: Instruction, operand: Operand) -> int:
-    """Return the registers that an access's address and predicate are in, as bits."""
+def _registers(instruction: Instruction, operands: Sequence[Operand]) -> int:
+    """Return the registers that an access's addresses and predicate are in, as bits."""
     guard = instruction.guard
-    return register_bits((*operand.registers, *((guard.register,) if guard else ())))
+    used = [register for operand in operands for register in operand.registers]
+    return register_bits((*used, *((guard.register,) if guard else ())))
 
 
 class _Warps:
@@ -123,14 +142,17 @@ class _Warps:
     def __init__(
         self,
         data: DataFlow,
-        operands: Mapping[int, Operand],
+        operands: Mapping[int, Sequence[Operand]],
         launches: Sequence[ThreadInputs],
         active: Mapping[int, int] | None,
     ) -> None:
         self.active = active
         self.data, self.launch, self.count = data, launches[0], len(launches)
         self.instructions = data.section.instructions
-        self.addresses = {n: _address(self.instructions[n], each) for n, each in operands.items()}
+        self.addresses = {
+            n: [_address(self.instructions[n], each) for each in those]
+            for n, those in operands.items()
+        }
         also = {n: _registers(self.instructions[n], each) for n, each in operands.items()}
         wanted = data.slice(also).by_block
         self.blocks = [
@@ -224,12 +246,8 @@ class _Warps:
         """Add the wavefronts of an access by each warp, ``None`` where they are unknown."""
         import numpy as np
 
-        instruction, address = self.instructions[index], self.addresses[index]
-        place: NDArray[Any] = np.full(self.count, address.number)
-        known: Any = address.terms is not None
-        for at, scale in address.terms or ():
-            value, is_known = self._known(self.state[at])
-            place, known = place + scale * value, known & is_known
+        instruction, (address, *sources) = self.instructions[index], self.addresses[index]
+        place, known = self._place(address)
         held, certain = self._known(1 if address.guard is None else self.state[address.guard])
         running = self._running(mask)
         takes: NDArray[Any] = running & ((held != 0) != address.negated)
@@ -240,20 +258,54 @@ class _Warps:
         place = (place & WORD).reshape(-1, _LANES)
         first = np.where(takes, place, WORD).min(axis=1, keepdims=True) // _WORD * _WORD
         apart = np.where(takes, place - first, -1)
-        key = instruction.opcode, instruction.modifiers, apart.tobytes(), unknown.tobytes()
+        copied = [lines for each in sources if (lines := self._lines(each, takes)) is not None]
+        key = (
+            instruction.opcode, instruction.modifiers, apart.tobytes(), unknown.tobytes(),
+            *(each.tobytes() for each in copied),
+        )  # fmt: skip
         if key not in self.served:
             self.served[key] = tuple([
-                None if is_unknown else self._of_warp(instruction, lanes)
-                for lanes, is_unknown in zip(apart, unknown, strict=True)
+                None if is_unknown else self._of_warp(instruction, lanes, *lines)
+                for lanes, is_unknown, *lines in zip(apart, unknown, *copied, strict=True)
             ])  # fmt: skip
         self.found[index][key] += 1
 
-    def _of_warp(self, instruction: Instruction, apart: "NDArray[Any]") -> Wavefronts:
+    def _place(self, address: _Address) -> tuple["NDArray[Any]", Any]:
+        """Return the address of each lane, and whether it is known; or of all."""
+        import numpy as np
+
+        place: NDArray[Any] = np.full(self.count, address.number)
+        known: Any = address.terms is not None
+        for at, scale in address.terms or ():
+            value, is_known = self._known(self.state[at])
+            place, known = place + scale * value, known & is_known
+        return place, known
+
+    def _lines(self, source: _Address, takes: "NDArray[Any]") -> "NDArray[Any] | None":
+        """Return the 128-byte lines that lanes copy from, by warp; ``None`` if one is unknown."""
+        import numpy as np
+
+        place, known = self._place(source)
+        if not np.all(known | ~takes.reshape(-1)):
+            return None
+        lines = (place & WORD).reshape(-1, _LANES) // LINE_BYTES
+        apart: NDArray[Any] = lines - np.where(takes, lines, WORD).min(axis=1, keepdims=True)
+        return apart
+
+    def _of_warp(
+        self, instruction: Instruction, apart: "NDArray[Any]", *lines: "NDArray[Any]"
+    ) -> Wavefronts:
         """Return the wavefronts of a warp's access, computed once for lanes equally far apart."""
-        key = instruction.opcode, instruction.modifiers, apart.tobytes()
+        key = (
+            instruction.opcode, instruction.modifiers, apart.tobytes(),
+            *(each.tobytes() for each in lines),
+        )  # fmt: skip
         if key not in self.known:
             lanes = [None if each < 0 else each for each in apart.tolist()]
-            self.known[key] = _wavefronts(instruction, lanes)
+            found = _wavefronts(instruction, lanes)
+            for each in lines:
+                found = _copying(found, instruction, lanes, each.tolist())
+            self.known[key] = found
         return self.known[key]
 
 
@@ -276,8 +328,10 @@ def mean_wavefronts(weighted: Sequence[tuple[Wavefronts, int]]) -> Wavefronts:
     """Return the mean of an access's wavefronts, each with its weight."""
     weight = sum(times for _, times in weighted)
     return Wavefronts(
-        sum(each.total * times for each, times in weighted) / weight,
-        sum(each.conflicts * times for each, times in weighted) / weight,
+        *(
+            sum(getattr(each, field) * times for each, times in weighted) / weight
+            for field in Wavefronts.__struct_fields__
+        )
     )
 
 
@@ -307,9 +361,20 @@ def _wavefronts(instruction: Instruction, addresses: Sequence[int | None]) -> Wa
     return Wavefronts(total, total - sum(map(bool, counts)))
 
 
+def _copying(
+    found: Wavefronts, instruction: Instruction, addresses: list[int | None], lines: list[int]
+) -> Wavefronts:
+    """Return the wavefronts of a copy with the cycles that its lines take, too."""
+    size = units.lane_bytes(instruction)
+    taken = [None if at is None else (at, line) for at, line in zip(addresses, lines, strict=True)]
+    spread = [None if each is None else (lane * size, each[1]) for lane, each in enumerate(taken)]
+    return replace(found, copying=copying(taken, size), spread=copying(spread, size))
+
+
 def _address(instruction: Instruction, operand: Operand) -> _Address:
     guard = instruction.guard
-    terms, number = address_terms(operand.text) or (None, 0)
+    # In global memory a descriptor precedes it: desc[UR4][R2.64+0x8].
+    terms, number = address_terms(operand.text[operand.text.rfind("[") :]) or (None, 0)
     at = None if guard is None else guard.register.index
     place = None if guard is None or at is None else position(guard.register.file, at)
     return _Address(terms, number, place, guard is not None and guard.negated)

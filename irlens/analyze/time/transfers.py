@@ -17,7 +17,8 @@ On 217 launches on an H200 the DRAM's reads are within 3 % of this on 198, and w
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 from msgspec.structs import replace
@@ -219,7 +220,7 @@ def transfers(
     spilled: Spilled | None = None,
     in_groups: Callable[[int], Survey | None] = lambda _: None,
     bypassing: Collection[SourceLocation] = (),
-    copied: Collection[SourceLocation] = (),
+    copied: Mapping[SourceLocation, bool] = MappingProxyType({}),
 ) -> Transfers | str:
     """Return what a launch moves, or why that is unknown.
 
@@ -230,7 +231,7 @@ def transfers(
         spilled: Its accesses to local memory, if there are any.
         in_groups: Returns its traffic for waves of a number of CTAs.
         bypassing: Places of the loads that bypass the L1.
-        copied: Places of the copies to shared memory, these among them.
+        copied: Places of the copies to shared memory, these among them: see ``occupied``.
     """
     traffic, footprint = launch.traffic, launch.footprint
     if traffic.reason or footprint is None:

@@ -53,6 +53,12 @@ def bypasses_l1(instruction: Instruction) -> bool:
     return "BYPASS" in instruction.modifiers
 
 
+def calls_driver(instruction: Instruction) -> bool:
+    """Whether it calls what is not in the binary: a function of the driver, such as vprintf."""
+    in_binary = any(operand.kind == "label" for operand in instruction.operands)
+    return instruction.opcode == "CALL" and "ABS" in instruction.modifiers and not in_binary
+
+
 #: What an instruction does in shared memory, or with its data path.
 SharedAccess: TypeAlias = Literal["load", "store", "copy", "shuffle"]
 _SHARED_ACCESSES: dict[str, SharedAccess] = {
