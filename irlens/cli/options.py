@@ -32,6 +32,20 @@ _BASELINE = re.compile(r"`irlens check (?!KERNEL )[^`]*--update`")
 _SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 
 
+def file_option(*names: str, tells: str) -> Callable[[F], F]:
+    """Return the decorator that adds an option for a file."""
+    path = click.Path(path_type=Path, dir_okay=False)
+    return click.option(*names, type=path, metavar="FILE", help=tells)
+
+
+def count_option(name: str, tells: str, *, default: int | None = None) -> Callable[[F], F]:
+    """Return the decorator that adds an option for a number of at least 1."""
+    count = click.IntRange(min=1)
+    return click.option(
+        name, type=count, default=default, show_default=True, metavar="N", help=tells
+    )
+
+
 def duration(_ctx: click.Context, _option: click.Parameter, text: str | None) -> float:
     """Return the seconds of "60s", "2m" or "90"."""
     if text is None:

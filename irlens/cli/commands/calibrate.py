@@ -7,7 +7,7 @@ import click
 
 from irlens.cli import Exit, output
 from irlens.cli.formats import ListFormat, list_format_option
-from irlens.cli.options import jobs_option
+from irlens.cli.options import file_option, jobs_option
 from irlens.cli.output import interruptible, write_json
 
 if TYPE_CHECKING:
@@ -31,13 +31,8 @@ _UNITS = {"memory": "cycles", "l2": "cycles", "launch": "µs"}
 
 @click.command(help=_HELP)
 @list_format_option("Select the output format.")
-@click.option(
-    "-o",
-    "--output",
-    "destination",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write the calibration to FILE, for IRLENS_GPUS.",
+@file_option(
+    "-o", "--output", "destination", tells="Write the calibration to FILE, for IRLENS_GPUS."
 )
 @jobs_option
 def command(form: ListFormat, destination: Path | None, jobs: int | None) -> Exit:

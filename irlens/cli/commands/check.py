@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from irlens.cli import Exit, new_session, output
-from irlens.cli.options import complete_kernels, config_options
+from irlens.cli.options import complete_kernels, config_options, file_option
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, write, writing_options
 from irlens.session import Configurations
@@ -62,12 +62,10 @@ class _Settings(msgspec.Struct, frozen=True):
 @click.argument("kernels", metavar="[KERNEL]...", nargs=-1, shell_complete=complete_kernels)
 @config_options(run=True)
 @click.option("--update", is_flag=True, help="Rewrite the baseline and list the changes.")
-@click.option(
+@file_option(
     "--baseline",
     "file",
-    metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Use this baseline.  [default: irlens.baseline.json next to pyproject.toml]",
+    tells="Use this baseline.  [default: irlens.baseline.json next to pyproject.toml]",
 )
 @click.option("--strict", is_flag=True, help="Fail on any difference from the baseline.")
 @writing_options("check")

@@ -3,8 +3,7 @@
 import click
 import msgspec
 
-from irlens.cli import Exit, new_session, output
-from irlens.cli.options import as_typed, complete_kernels, config_options, duration, jobs_option
+from irlens.cli import Exit, new_session, options, output
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, write, writing_options
 from irlens.session import Configurations
@@ -42,23 +41,16 @@ class _Settings(msgspec.Struct, frozen=True):
 
 
 @click.command(help=_HELP)
-@click.argument("kernel", shell_complete=complete_kernels)
-@config_options()
-@click.option(
-    "--most",
-    type=click.IntRange(min=1),
-    default=40,
-    show_default=True,
-    metavar="N",
-    help="Compile at most N neighbours.",
-)
+@click.argument("kernel", shell_complete=options.complete_kernels)
+@options.config_options()
+@options.count_option("--most", "Compile at most N neighbours.", default=40)
 @click.option(
     "--budget",
     metavar="TIME",
-    callback=duration,
+    callback=options.duration,
     help="End the search after this time, such as 60s or 2m, with the fastest so far.",
 )
-@jobs_option
+@options.jobs_option
 @writing_options("suggestion")
 @received_as(_Settings)
 def command(settings: _Settings) -> Exit:
@@ -74,6 +66,6 @@ def command(settings: _Settings) -> Exit:
                 each.done, each.total, f"best so far {each.best}" if each.best else ""
             ),
         )  # fmt: skip
-    named = as_typed([settings.kernel], settings.selection)
+    named = options.as_typed([settings.kernel], settings.selection)
     write(suggestion, "suggestion", settings.writing, named=named)
     return Exit.INTERRUPTED if suggestion.stopped == "interrupted" else Exit.OK

@@ -135,11 +135,8 @@ def _providers(
     shell_complete=options.completing("figures"),
     help="Rank the results by a figure, the best first: time, ...",
 )
-@click.option(
-    "--top",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Keep the first N results that fit on each target, and time only these.",
+@options.count_option(
+    "--top", "Keep the first N results that fit on each target, and time only these."
 )
 @options.jobs_option
 @click.option(
@@ -160,17 +157,13 @@ def _providers(
     callback=_providers,
     help="Also time PyTorch on the same inputs: eager, compile, naive. With --measure.",
 )
-@click.option(
+@options.file_option(
     "--prune-list",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write the configurations that fit on every target, as JSON for triton.Config.",
+    tells="Write the configurations that fit on every target, as JSON for triton.Config.",
 )
-@click.option(
+@options.file_option(
     "--emit",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write the fastest configurations for a program to use (.py), or as a list (.json).",
+    tells="Write the fastest configurations for a program to use (.py), or as a list (.json).",
 )
 @every_row_option
 @writing_options("sweep")

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from irlens.cli import Exit, output
-from irlens.cli.options import complete_kernels, named_values, refuse
+from irlens.cli.options import complete_kernels, count_option, named_values, refuse
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, every_row_option, shown_rows, write, writing_options
 from irlens.model.errors import IrlensError
@@ -81,8 +81,7 @@ class _Settings(msgspec.Struct, frozen=True):
               "computes.")  # fmt: skip
 @click.option("-t", "--target", metavar="GPU", default="h100", show_default=True,
               help="Run on this fake GPU.")  # fmt: skip
-@click.option("--row-limit", metavar="N", type=click.IntRange(min=1),
-              help="Keep rows of up to N elements on chip.  [default: 32768]")  # fmt: skip
+@count_option("--row-limit", "Keep rows of up to N elements on chip.  [default: 32768]")
 @every_row_option
 @writing_options("ledgers")
 @received_as(_Settings)

@@ -5,8 +5,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from irlens.cli import Exit, new_session, output
-from irlens.cli.options import as_typed, complete_kernels, config_options, duration, jobs_option
+from irlens.cli import Exit, new_session, options, output
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, every_row_option, shown_rows, write, writing_options
 from irlens.model.variants import Variants
@@ -47,38 +46,25 @@ class _Settings(msgspec.Struct, frozen=True):
 
 @click.command(help=_HELP)
 @click.argument(
-    "kernels", metavar="KERNEL...", nargs=-1, required=True, shell_complete=complete_kernels
+    "kernels", metavar="KERNEL...", nargs=-1, required=True, shell_complete=options.complete_kernels
 )
-@config_options(ranges=True)
-@click.option(
-    "--most",
-    type=click.IntRange(min=1),
-    default=64,
-    show_default=True,
-    metavar="N",
-    help="Compile at most N variants for each GPU, and count the others.",
+@options.config_options(ranges=True)
+@options.count_option(
+    "--most", "Compile at most N variants for each GPU, and count the others.", default=64
 )
 @click.option(
     "--budget",
     metavar="TIME",
     default="60s",
     show_default=True,
-    callback=duration,
+    callback=options.duration,
     help="Stop compiling after this time, such as 60s or 2m, and count the others.",
 )
-@click.option(
-    "--emit",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Also write a script (.py) or a list (.json) that compiles all of them ahead.",
+@options.file_option(
+    "--emit", tells="Also write a script (.py) or a list (.json) that compiles all of them ahead."
 )
-@click.option(
-    "--at-most",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Exit with 1 if a kernel has more than N variants for a GPU.",
-)
-@jobs_option
+@options.count_option("--at-most", "Exit with 1 if a kernel has more than N variants for a GPU.")
+@options.jobs_option
 @every_row_option
 @writing_options("variants")
 @received_as(_Settings)
@@ -99,7 +85,7 @@ def command(settings: _Settings) -> Exit:
     if settings.emit is not None:
         _emit(variants, settings.kernels[0], settings.emit)
     rows = shown_rows(None if settings.everything else _MOST_ROWS, settings.writing)
-    named = as_typed(settings.kernels, settings.selection)
+    named = options.as_typed(settings.kernels, settings.selection)
     write(variants, "variants", settings.writing, rows=rows, named=named)
     most = max(each.number for each in variants.kernels)
     exceeds = settings.at_most is not None and most > settings.at_most
