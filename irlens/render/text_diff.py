@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from irlens.model.code import CodeComparison, CodeHunk, CodeRow
+from irlens.model.code import CodeComparison, CodeHunk
 from irlens.model.text import printable_line
 from irlens.render.options import Options
 from irlens.render.view.code import Piece, hunk_place, pieces, unified
@@ -59,26 +59,24 @@ def _side_by_side(hunk: CodeHunk, digits: int, options: Options) -> Iterator[str
         right = list(_folded(pieces(row.after, row.after_words), room))
         for index in range(max(len(left), len(right))):
             sides = [side[index] if index < len(side) else [] for side in (left, right)]
-            yield _sides(row, sides, digits, room, options, continued=index > 0).rstrip()
+            lines = (None, None) if index else (row.before_line, row.after_line)
+            numbers = [_number(line, digits) for line in lines]
+            yield _sides(row.kind, numbers, sides, room, options).rstrip()
 
 
 def _sides(
-    row: CodeRow,
+    kind: str,
+    numbers: Sequence[str],
     sides: Sequence[Sequence[Piece]],
-    digits: int,
     room: int,
     options: Options,
-    *,
-    continued: bool,
 ) -> str:
-    left, right = sides
-    numbers = (None, None) if continued else (row.before_line, row.after_line)
-    one, two = (_number(number, digits) for number in numbers)
-    first, second = (" ", " ") if row.kind == "same" else ("-", "+")
+    (one, two), (left, right) = numbers, sides
+    first, second = (" ", " ") if kind == "same" else ("-", "+")
     blanks = " " * (room - sum(len(piece.text) for piece in left))
     return (
         f"{one} {_marked(left, first, options)}{blanks} "
-        f"{_painted_mark(_BETWEEN[row.kind], options)} {two} {_marked(right, second, options)}"
+        f"{_painted_mark(_BETWEEN[kind], options)} {two} {_marked(right, second, options)}"
     )
 
 

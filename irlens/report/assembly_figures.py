@@ -88,7 +88,7 @@ def with_bytes_per_sm(pipeline: Pipeline, gpu: Gpu | None, occupancy: Occupancy 
     )
 
 
-def find_pressure(parsed: Parsed, provenance: Provenance, *, has_cubin: bool) -> Pressure:
+def find_pressure(parsed: Parsed, provenance: Provenance) -> Pressure:
     """Return the register pressure of each stage, of machine code as far as it was read."""
     stages: dict[str, StagePressure] = {}
     for function in (parsed.ptx, parsed.amdgcn):
@@ -97,7 +97,7 @@ def find_pressure(parsed: Parsed, provenance: Provenance, *, has_cubin: bool) ->
             stages[function.stage] = register_pressure.analyze(function, flow)
     if parsed.sass is not None and parsed.code.sass is not None:
         stages["sass"] = parsed.code.sass.pressure
-    elif has_cubin:
+    elif "cubin" in parsed.code.capture.stages:
         provenance.missing(NOT_DISASSEMBLED, "pressure.sass")
     for stage, pressure in stages.items():
         provenance.known(f"{stage}, liveness over its control flow", f"pressure.{stage}")

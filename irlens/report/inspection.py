@@ -268,9 +268,7 @@ class Inspection:
     @cached_property
     def pressure(self) -> Pressure:
         """Register pressure by stage."""
-        return find_pressure(
-            self._parsed, self._provenance, has_cubin="cubin" in self._capture.stages
-        )
+        return find_pressure(self._parsed, self._provenance)
 
     @cached_property
     def _stack(self) -> Stack | None:

@@ -158,13 +158,9 @@ def _pairs(
         load = _load(current, changes)
         relieved = load <= 1 and (one.crowded or other.crowded)
         if relieved or not any(map(_is_hopeless, pair)):
-            promise = math.prod(_expected(each, relieved=relieved) for each in pair)
+            promise = math.prod(1.0 if each.crowded and relieved else each.time for each in pair)
             yield (promise, not relieved, load), changes
 
 
 def _is_hopeless(tried: Tried) -> bool:
     return tried.crowded and tried.time >= _HOPELESS
-
-
-def _expected(tried: Tried, *, relieved: bool) -> float:
-    return 1.0 if tried.crowded and relieved else tried.time

@@ -269,10 +269,8 @@ def _stage(
     # Without live registers and marks the gutter has only the number to hold.
     kind = "stage" if stage.live or stage.marks else "stage bare"
     note = "; ".join(filter(None, (stage.problem, stage.note))) or None
-    if packed is not None:
-        content = _Inflated(prefix, packed.add(_blocks(rows())))
-        return _pane(stage.stage, content, summary, note, kind=kind, opened=opened)
-    return _pane(stage.stage, rows(), summary, note, kind=kind, opened=opened)
+    content = rows() if packed is None else _Inflated(prefix, packed.add(_blocks(rows())))
+    return _pane(stage.stage, content, summary, note, kind=kind, opened=opened)
 
 
 class _Inflated(NamedTuple):

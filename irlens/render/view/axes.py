@@ -76,8 +76,13 @@ def logarithmic(title: str, least: float, most: float, factor: float = 1) -> Axi
     return Axis(title=title, start=start, end=end, ticks=ticks, log=True)
 
 
-def size_axis(title: str, values: list[int], *, log: bool) -> Axis:
-    """Return an axis of sizes, ascending, that marks the first and the last."""
-    ends = dict.fromkeys((values[0], values[-1]))
-    ticks = tuple((float(each), f"{each:,}") for each in ends)
-    return Axis(title=title, start=float(values[0]), end=float(values[-1]), ticks=ticks, log=log)
+def size_axis(title: str, values: list[int], wide: int) -> Axis:
+    """Return an axis of sizes, ascending, that marks the first and the last.
+
+    Args:
+        wide: It is logarithmic where the last is so many times the first.
+    """
+    first, last = values[0], values[-1]
+    ticks = tuple((float(each), f"{each:,}") for each in dict.fromkeys((first, last)))
+    log = first > 0 and last / first >= wide
+    return Axis(title=title, start=float(first), end=float(last), ticks=ticks, log=log)

@@ -51,7 +51,7 @@ def draw_timeline(timeline: nodes.Timeline, width: int) -> list[Text]:
         return before + round(position * (cell if position >= 0 else before))
 
     phases = [
-        _phase(phase.name, at(phase.end) - at(phase.start), rule=phase.start >= 0)
+        _phase(phase.name, at(phase.end) - at(phase.start), "─" if phase.start >= 0 else " ")
         for phase in timeline.phases
     ]
     numbers = "".join(str(number).ljust(cell) for number in range(timeline.iterations))
@@ -94,13 +94,13 @@ def draw_timeline(timeline: nodes.Timeline, width: int) -> list[Text]:
     return [*rows, *(text(Run(line, "dim")) for line in wrapped(legend, width))]
 
 
-def _phase(name: str, width: int, *, rule: bool) -> str:
-    """A name, or as many of its words as fit, and a rule as wide as its columns."""
+def _phase(name: str, width: int, rule: str) -> str:
+    """A name, or as many of its words as fit, and a rule of a character to its last column."""
     room = max(width - 1, 0)
     while len(name) > room:
         name = name.rpartition(" ")[0]
     drawn = f"{name} " if name else ""
-    return drawn.ljust(room, "─" if rule else " ")[:room].ljust(width)
+    return drawn.ljust(room, rule)[:room].ljust(width)
 
 
 def draw_staircase(stairs: nodes.Staircase, width: int, height: int) -> list[Text]:

@@ -140,7 +140,7 @@ def time_plot(trials: Sequence[Trial], axis: str, device: str) -> nodes.Plot | N
         lines.append(nodes.Line(f"leaves out what is above {count(covered)}", ends))
     return nodes.Plot(
         described=f"{'estimated' if estimated else 'measured'} time over {axis} on {device}",
-        x=size_axis(axis, sizes, log=sizes[0] > 0 and sizes[-1] / sizes[0] >= _WIDE),
+        x=size_axis(axis, sizes, _WIDE),
         y=_y_axis(heights, unit, "estimated time" if estimated else "measured time"),
         lines=tuple(lines),
         points=tuple(points),

@@ -58,11 +58,10 @@ def size_plot(sweep: Sweep, trials: Sequence[Trial]) -> Plot | None:
         return None
     sizes = [size for size, _ in ordered]
     unit = "TFLOP/s" if compute else "GB/s"
-    wide = sizes[0] > 0 and sizes[-1] / sizes[0] >= _WIDE
     device = sweep.device or ordered[-1][1].target.full_name
     return Plot(
         described=f"{unit} of {sweep.kernel} by {sweep.axis} on {device}",
-        x=size_axis(sweep.axis, sizes, log=wide),
+        x=size_axis(sweep.axis, sizes, _WIDE),
         y=linear(unit, max(y for each in lines for _, y in each.points)),
         lines=lines,
     )
