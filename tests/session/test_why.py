@@ -77,6 +77,7 @@ TOTAL, MANY = f"{FINDINGS}/atomics.py:total", {"n": "4194304"}
 SQUARE = f"{FINDINGS}/square_tiles.py"
 OF_AMD = f"{FINDINGS}/amd.py"
 WIDER, OF_32 = {"BM": "128", "BN": "128"}, {"matrix_instr_nonkdim": "32"}
+LARGE = {"M": "2097152"}
 AMD_LOOPS = "TritonAMDGPUScheduleLoops"
 LLVM, AMD = "ConvertTritonGPUToLLVM", "ConvertTritonAMDGPUToLLVM"
 
@@ -384,6 +385,12 @@ TABLE: list[Row] = [
      "TritonGPURemoveLayoutConversions", "ROWS=64"),
     (f"{OF_AMD}:scaled_blocks", "gfx942", {}, {}, "IRL203", "x_scale =", AMD_LOOPS,
      "num_warps=1, and the addresses known"),
+    (f"{OF_AMD}:ragged", "gfx942", {}, LARGE, "IRL315", "x =", "TritonAMDGPUConvertToBufferOps",
+     "a known to have less than 2 GB"),
+    (f"{OF_AMD}:ragged", "gfx950", {}, LARGE, "IRL315", "x =", "TritonAMDGPUConvertToBufferOps",
+     "a known to have less than 2 GB"),
+    (f"{OF_AMD}:tiles", "gfx1201", {}, LARGE, "IRL315", "x =", "TritonAMDGPUConvertToBufferOps",
+     "a known to have less than 2 GB"),
     (f"{OF_AMD}:depthwise", "gfx942", {}, {}, "IRL302", "value =", "the tile", "BL=32"),
     (f"{OF_AMD}:added", "gfx942", {}, {}, "IRL103", "", "AllocateAMDGPUSharedMemory", "BM=32"),
     (f"{CAUSES}:decayed", "gfx942", {"WIDE": "True"}, {}, "IRL405", "tl.dot(",
@@ -535,6 +542,8 @@ BY_HAND = [
     (f"{OF_AMD}:tiles", "gfx942", {"BM": "16"}, {}, "IRL402"),
     (f"{OF_AMD}:gathered", "gfx942", {"ROWS": "64", "num_warps": "1"}, {}, "IRL309"),
     (f"{OF_AMD}:added", "gfx942", {"BM": "32"}, {}, "IRL103"),
+    (f"{OF_AMD}:ragged", "gfx942", {}, {"M": "1024"}, "IRL315"),
+    (f"{OF_AMD}:ragged", "gfx950", {}, {"M": "1024"}, "IRL315"),
     (f"{CAUSES}:decayed", "gfx942", {}, {}, "IRL405"),
     (f"{SECTORS}:hinted_halves", "gfx942", {}, {}, "IRL301"),
 ]  # fmt: skip

@@ -370,6 +370,13 @@ def of_fence(symptom: Symptom) -> Iterator[Change]:
         yield Change('sem="relaxed" for the atomic', ttir=text)
 
 
+def of_branched(symptom: Symptom) -> Iterator[Change]:
+    """Yield tensors that are known to have less than 2 GB."""
+    if names := symptom.blame.arguments:
+        words = f"{' and '.join(names)} known to have less than 2 GB"
+        yield Change(words, ttir=edits.with_range(symptom.module, names))
+
+
 def of_scattered(symptom: Symptom) -> Iterator[Change]:
     """Yield consecutive indices for an atomic in place of those that are loaded."""
     atomic = symptom.operation("atomic")

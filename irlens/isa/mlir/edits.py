@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from irlens.isa.mlir.module import Module
-from irlens.isa.mlir.operations import NUM_STAGES, Deed
+from irlens.isa.mlir.operations import DIVISIBILITY, NUM_STAGES, POINTER_RANGE, Deed
 from irlens.isa.mlir.tree import Operation
 from irlens.isa.mlir.types import Pointer, Scalar, Tensor, Type
 
@@ -39,14 +39,24 @@ def with_divisible(module: Module, names: Collection[str]) -> str:
     Args:
         names: The arguments, without "%".
     """
+    return _with_known(module, names, DIVISIBILITY, 16)
+
+
+def with_range(module: Module, names: Collection[str]) -> str:
+    """Return the text with pointers of the kernel that are known to be to less than 2 GB."""
+    return _with_known(module, names, POINTER_RANGE, 32)
+
+
+def _with_known(module: Module, names: Collection[str], attribute: str, value: int) -> str:
+    """Return the text with an attribute of some arguments of the kernel that have none."""
     kernel = module.kernel
     if kernel is None:
         return module.text
 
     def edited(match: re.Match[str]) -> str:
-        if match["name"] not in names or "tt.divisibility" in (match["attributes"] or ""):
+        if match["name"] not in names or attribute in (match["attributes"] or ""):
             return match.group()
-        attributes = _joined(match["attributes"], "tt.divisibility", "tt.divisibility = 16 : i32")
+        attributes = _joined(match["attributes"], attribute, f"{attribute} = {value} : i32")
         return f"{match['head']} {{{attributes}}}"
 
     return _edited(module, kernel.span.line, lambda line: _ARGUMENT.sub(edited, line))

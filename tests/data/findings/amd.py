@@ -34,6 +34,18 @@ IRLENS_KERNELS = {
         "options": {"num_warps": 4, "num_stages": 1},
         "grid": ["M // BM", "N // BN", 2],
     },
+    "ragged": {
+        "sizes": {"M": 1024, "N": 1024, "K": 1024},
+        "args": {"a": "fp16[M, K]", "b": "fp16[K, N]", "c": "fp16[M, N]", "N": "N", "K": "K"},
+        "constexprs": {"BM": 64, "BN": 64, "BK": 32},
+        "options": {"num_warps": 4, "num_stages": 2},
+        "grid": ["M // BM", "N // BN"],
+    },
+    "listed": {
+        "args": {"pointers": "i64[16]", "out": "fp32[16, 64]", "n": 1024, "stride": 1024},
+        "options": {"num_warps": 4},
+        "grid": [16],
+    },
     "tiles": {
         "sizes": {"M": 1024, "N": 1024, "K": 1024},
         "args": {"a": "fp16[M, K]", "b": "fp16[K, N]", "c": "fp16[M, N]", "N": "N", "K": "K"},
@@ -94,6 +106,31 @@ def added(a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
         y = tl.load(b + (first + k)[:, None] * N + n[None, :])
         total = tl.dot(x, y, total)
     tl.atomic_add(c + m[:, None] * N + n[None, :], total, sem="relaxed")
+
+
+@triton.jit
+def ragged(a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """Multiply two matrices, whatever K is."""
+    m, n = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN)
+    total = tl.zeros([BM, BN], tl.float32)
+    for first in range(0, K, BK):
+        k = first + tl.arange(0, BK)
+        x = tl.load(a + m[:, None] * K + k[None, :], mask=k[None, :] < K, other=0.0)
+        y = tl.load(b + k[:, None] * N + n[None, :], mask=k[:, None] < K, other=0.0)
+        total = tl.dot(x, y, total)
+    tl.store(c + m[:, None] * N + n[None, :], total.to(tl.float16))
+
+
+@triton.jit
+def listed(pointers, out, n, stride):
+    """Add up the columns of the matrices whose addresses are in memory."""
+    first = tl.load(pointers + tl.program_id(0)).to(tl.pointer_type(tl.float32))
+    row, column = tl.arange(0, 64)[:, None], tl.arange(0, 64)
+    total = tl.zeros([64, 64], tl.float32)
+    for start in range(0, n, 64):
+        column_here = start + column[None, :]
+        total += tl.load(first + row * stride + column_here, mask=column_here < n, other=0.0)
+    tl.store(out + tl.program_id(0) * 64 + column, tl.sum(total, axis=0))
 
 
 @triton.jit

@@ -1,0 +1,132 @@
+"""Masked accesses in a loop take a branch each, since the tensor may have 2 GB or more.
+
+## What it means
+
+AMD's buffer instructions take a base and an offset of 32 bits for each lane, and leave out what is
+past the end of the buffer: a mask becomes an offset past it. Where the compiler cannot use them, it
+loads and stores by addresses of 64 bits, and each instruction under a mask is in a branch of its
+own: the execution mask is saved, changed, tested and restored around it.
+
+The compiler uses buffer instructions for tensors that it knows to have less than 2 GB of storage,
+which Triton asks the tensor at the call. For others it would have to prove all offsets to be within
+2 GB, which strides given at run time rule out, as do pointers that the kernel loads from memory.
+
+## Example
+
+```python
+for k in range(0, K, BLOCK):                      # x: 3 GB
+    tile = tl.load(x + rows * K + k + columns, mask=k + columns < K)
+```
+
+Compiled for gfx950, a masked matmul of 128 x 128 x 32 has a fifth more instructions so.
+
+## What to do
+
+* Pass tensors of less than 2 GB, each with storage of its own: Triton looks at the storage, so that
+  a view of a large one does not help.
+* Let the loop run over whole tiles without a mask, and handle the ragged end after it. Without a
+  mask, addresses of 64 bits hardly cost anything.
+
+Asked for by name, `irlens explain KERNEL IRL315` also answers for accesses without a mask or
+outside of loops.
+
+## Targets
+
+AMD; NVIDIA's accesses have predicates.
+"""
+
+from collections.abc import Iterator
+
+from irlens.analyze.address_slice import computed_from
+from irlens.analyze.facts import Facts
+from irlens.analyze.mlir_loops import user_line
+from irlens.isa.mlir import Operation
+from irlens.isa.mlir.operations import POINTER_RANGE
+from irlens.isa.mlir.types import Pointer
+from irlens.model.report import Blame, Severity
+from irlens.rules import Match, Place
+
+CODE = "IRL315"
+NAME = "branched-access"
+SEVERITY: Severity = "note"
+NEEDS = ("ttir", "ttgir")
+
+#: What makes a pointer of an integer.
+_LOADED = "tt.int_to_ptr"
+#: Accesses by addresses, and the number of their operands without a mask.
+_UNMASKED = {"tt.load": 1, "tt.store": 2, "ttg.async_copy_global_to_local": 2}
+
+
+def find(facts: Facts) -> Iterator[Match]:
+    """Yield a finding for each masked access of a loop to a tensor of unknown size."""
+    yield from _matches(facts, costly=True)
+
+
+def on_request(facts: Facts) -> Iterator[Match]:
+    """Yield also the accesses without a mask, and those outside of loops."""
+    yield from _matches(facts, costly=False)
+
+
+def _matches(facts: Facts, *, costly: bool) -> Iterator[Match]:
+    if facts.amdgcn is None or facts.ttgir is None or facts.ttir is None:
+        return
+    costs = {e.location: _is_costly(facts, e) for e in facts.ttgir.named(*_UNMASKED) if e.types}
+    loops = {each for each, is_costly in costs.items() if is_costly}
+    reported = set()
+    for access in facts.ttir.named("tt.load", "tt.store"):
+        location, source = access.location, user_line(access)
+        if location not in costs or (location in loops) != costly or location in reported:
+            continue
+        names = _of_unknown_size(facts, access)
+        if names is None:
+            continue
+        reported.add(location)
+        reason = f"the storage of {' and '.join(names)} may have 2 GB or more"
+        if not names:
+            reason = "the kernel loads its pointer from memory, and the size of what it points to"
+            reason += " is unknown"
+        yield Match(
+            message=(
+                f"the {'store' if access.does == 'store' else 'load'} at {source} takes addresses"
+                f" of 64 bits{', and a branch for each instruction' if costly else ''}: {reason}"
+            ),
+            hint=(
+                "pass tensors of less than 2 GB, or handle the ragged end after the loop, without"
+                " a mask in it"
+            ),
+            place=Place("ttir", access.span.line, source),
+            blame=Blame(reason=reason, arguments=list(names)),
+        )
+
+
+def _is_costly(facts: Facts, access: Operation) -> bool:
+    """Whether an access of the ttgir is in a loop, under a mask."""
+    operations = facts.ttgir.operations if facts.ttgir is not None else ()
+    parent = access.parent
+    while parent is not None and operations[parent].does not in ("for", "while"):
+        parent = operations[parent].parent
+    return parent is not None and len(access.operands) > _UNMASKED[access.name]
+
+
+def _of_unknown_size(facts: Facts, access: Operation) -> list[str] | None:
+    """Return the pointers of an access that may be to 2 GB or more; ``None`` if another reason.
+
+    None of the kernel's where it loads them from memory.
+    """
+    module = facts.ttir
+    if module is None or module.kernel is None or not access.operand_type.shape:
+        return None
+    chain = computed_from(module, access, 1)
+    loads = [
+        each for each in chain if each.does == "load" and isinstance(each.result_type, Pointer)
+    ]
+    if loads or any(each.name == _LOADED for each in chain):
+        return []
+    read = {name for each in (access, *chain) for name in each.operands}
+    names = [
+        each.name.removeprefix("%")
+        for each in module.kernel.parameters
+        if isinstance(each.type, Pointer) and each.name in read - {*access.operands[1:]}
+        if POINTER_RANGE not in each.attributes
+    ]
+    return names or None
