@@ -2,10 +2,11 @@
 
 ## What it means
 
-The threads of one warp reduce with shuffles. Where the reduced axis is spread over several warps,
-each warp writes its part to shared memory, all wait at a barrier, and the parts are read and
-reduced again. That pays off for long rows. The finding is reported where the whole row would fit in
-one warp with a single 16-byte access per thread, so that the other warps only add the barrier.
+The threads of one warp reduce with shuffles, and scan so (`tl.cumsum`). Where the axis is spread
+over several warps, each warp writes its part to shared memory, all wait at a barrier, and the parts
+are read and combined. That pays off for long rows. The finding is reported where the whole row
+would fit in one warp with a single 16-byte access per thread, so that the other warps only add the
+barrier.
 
 ## Example
 
@@ -45,11 +46,11 @@ _WIDEST_ACCESS = 16
 
 
 def find(facts: Facts) -> Iterator[Match]:
-    """Yield a finding for each line with a reduction that fits in one warp."""
+    """Yield a finding for each line with a reduction or a scan that fits in one warp."""
     if facts.ttgir is None:
         return
     reported, words = set(), facts.words
-    for reduce in facts.ttgir.named("tt.reduce"):
+    for reduce in facts.ttgir.doing("reduce", "scan"):
         source = user_line(reduce)
         spread = _spread(facts.ttgir, reduce)
         if source is None or source in reported or spread is None:
@@ -60,7 +61,8 @@ def find(facts: Facts) -> Iterator[Match]:
         reported.add(source)
         yield Match(
             message=(
-                f"the reduction of {elements} elements at {source} goes through"
+                f"the {'scan' if reduce.does == 'scan' else 'reduction'} of {elements} elements at"
+                f" {source} goes through"
                 f" {words.shared_memory}: they are spread over {plural(warps, words.warp)}, and one"
                 " could hold them"
             ),

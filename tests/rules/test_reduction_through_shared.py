@@ -47,3 +47,9 @@ def test_speaks_as_amd_does(look: Look) -> None:
         "the reduction of 256 elements at short_rows.py:22 goes through LDS: they are spread over"
         " 4 waves, and one could hold them"
     )
+
+
+def test_shows_scans(look: Look) -> None:
+    (finding,) = look(CODE, "running_sums.py", "gfx942")
+    assert finding.message.startswith("the scan of 256 elements at running_sums.py:20 goes through")
+    assert look(CODE, "running_sums.py", "gfx942", N=2048) == []

@@ -167,7 +167,7 @@ _DEEDS: Mapping[str, tuple[Deed, ...]] = {
     "IRL315": ACCESSES,
     "IRL401": DOTS,
     "IRL402": DOTS,
-    "IRL403": ("reduce",),
+    "IRL403": ("reduce", "scan"),
     "IRL404": DOTS,
     "IRL405": DOTS,
 }
