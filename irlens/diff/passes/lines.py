@@ -15,6 +15,8 @@ from irlens.model.source import SourceLocation
 _VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
 _ALIAS = re.compile(r"#\w+")
 #: The order of operations within a stage of a schedule.
+#: The layout of a tensor, but not that which it is a slice of.
+_KIND = re.compile(r"(?<=, )#\w+\.\w+")
 _CLUSTER = re.compile(r"loop\.cluster = \d+ : i32(?:, )?")
 #: What the pipeliner's passes note at an operation before they move it.
 _SCHEDULE = re.compile(r"\btt[._]latency\b|\bloop\.stage\b")
@@ -111,7 +113,7 @@ def deciding(
 ) -> tuple[str, int | None]:
     """Return the first pass after which a line of Python differs between two compilations.
 
-    Layouts count only where the line is the same in both before the passes.
+    Layouts count only where the line is the same in both before the passes, else their kinds alone.
 
     Args:
         location: The line; ``None`` for all of the kernel.
@@ -139,7 +141,7 @@ def deciding(
         return deciding(before, after, location, layouts=layouts, renamed=renamed)
     if not is_exact and _named(known[0]) != _named(known[1]):
         return "", None
-    reached = pairs[0][1]
+    reached, read = pairs[0][1], _laid_out if layouts else _named
     for i, j in pairs:
         texts = before.after(i + 1), after.after(j + 1)
         if texts[0] is None or texts[1] is None:
@@ -147,7 +149,7 @@ def deciding(
         now = sides[0].at(texts[0]), sides[1].at(texts[1])
         if now[0] is None or now[1] is None:
             break
-        if (now[0] != now[1]) if is_exact else (_named(now[0]) != _named(now[1])):
+        if (now[0] != now[1]) if is_exact else (read(now[0]) != read(now[1])):
             alone = range(reached + 1, j + 1)  # passes that only the second runs
             first = next((n for n in alone if sides[1].at(after.after(n) or "") != known[1]), 0)
             return (ran[1][first - 1], None) if first else (ran[0][i], i + 1)
@@ -217,6 +219,11 @@ def _named(written: Sequence[str] | None) -> Counter[str]:
     names = Counter(filter(None, map(name_of, written or ())))
     names.update(name for each in written or () for name in _SCHEDULE.findall(each))
     return names
+
+
+def _laid_out(written: Sequence[str] | None) -> Counter[str]:
+    """Return the same, and the kinds of the layouts: "#ttg.slice", as of a tile of any extent."""
+    return _named(written) + Counter(kind for each in written or () for kind in _KIND.findall(each))
 
 
 def name_of(written: str) -> str:
