@@ -60,7 +60,7 @@ from irlens.analyze.facts import Facts
 from irlens.analyze.layout_conversions import find_conversions, user_of
 from irlens.analyze.mlir_loops import find_loops, place_of, user_line
 from irlens.analyze.ttgir_refusals import DOT_IN_BRANCH, NO_DOT, NO_OPERAND, ONE_STAGE
-from irlens.isa.mlir import Module
+from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.products import WGMMA
 from irlens.model.report import Blame, Severity
 from irlens.rules import Match, Place
@@ -120,7 +120,9 @@ def _loaded(facts: Facts, module: Module) -> Iterator[Match]:
             continue
         (value,) = module.values.operands[operation.index]
         load = module.operations[value.operation] if value and value.region is None else None
-        source = user_line(load) if load is not None and load.does == "load" else None
+        if load is None or load.does != "load" or not _is_in_loop_itself(module, load):
+            continue
+        source = user_line(load)
         if source is None or source in reported or source not in idle:
             continue
         reported.add(source)
@@ -135,6 +137,11 @@ def _loaded(facts: Facts, module: Module) -> Iterator[Match]:
             place=Place(module.stage, operation.span.line, source),
             blame=Blame(reason="the loop is not pipelined"),
         )
+
+
+def _is_in_loop_itself(module: Module, load: Operation) -> bool:
+    """Whether no condition guards a load, whatever stages its loop has."""
+    return load.parent is not None and module.operations[load.parent].does == "for"
 
 
 def _right_operands(facts: Facts, module: Module) -> Iterator[Match]:

@@ -95,6 +95,7 @@ def _finding(facts: Facts, access: Access, outside: OutOfBounds) -> Match:
         blame=Blame(
             reason=cause.removeprefix("; ") or "no mask leaves out these lanes",
             kind="wraps" if cause else "",
+            arguments=[access.argument],
         ),
     )
 

@@ -79,7 +79,9 @@ def find(facts: Facts) -> Iterator[Match]:
 
 def _finding(facts: Facts, cause: "SectorCause") -> Match:
     access, words, kind = cause.access, facts.words, str(cause.kind)
+    still = []
     if cause.kind == "repeated":
+        still = _still(cause)
         kind, complaint, hint = _repeated(cause)
     elif cause.kind == "ctas":
         complaint = f"takes the same elements in each of the cluster's {facts.config.num_ctas} CTAs"
@@ -95,8 +97,18 @@ def _finding(facts: Facts, cause: "SectorCause") -> Match:
         ),
         hint=hint,
         place=place,
-        blame=Blame(reason=complaint, kind=kind, suffices=_enough_warps(facts, cause)),
+        blame=Blame(
+            reason=complaint,
+            kind=kind,
+            dimension=still[0] if still else None,
+            suffices=_enough_warps(facts, cause),
+        ),
     )
+
+
+def _still(cause: "SectorCause") -> list[int]:
+    """Return the dimensions of the tile along which the address stays."""
+    return [n for n, step in enumerate(cause.steps) if step == 0]
 
 
 def _warps(facts: Facts, cause: "SectorCause") -> tuple[str, str]:
@@ -141,8 +153,7 @@ def _lanes(facts: Facts, cause: "SectorCause") -> tuple[str, str]:
 def _repeated(cause: "SectorCause") -> tuple[str, str, str]:
     """Return which elements repeat, "repeated" neighbours or "overlapping" parts, and the words."""
     times = f"{cause.repeats:.3g} times" if cause.repeats < 999.5 else f"{cause.repeats:,.0f} times"
-    still = [n for n, step in enumerate(cause.steps) if step == 0]
-    if still:
+    if still := _still(cause):
         return (
             "repeated",
             f"takes each element {times}: its address does not depend on dimension {still[0]} of"

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from irlens import rules
+from irlens import gpus, rules
 from irlens.analyze import register_holders, ttgir_refusals
 from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.counterfactuals import (
     ACCESSES,
     ALLOCATES,
     COALESCES,
+    CONVERTS,
     DOTS,
     LASTING,
     LIMITS,
@@ -66,12 +67,18 @@ _REPEATED = "IRL309"
 _OF_KINDS = ("IRL101", _REPEATED)
 #: Findings about one access, of which a line may have several.
 _OF_ACCESSES = frozenset({"IRL203", "IRL301", "IRL302", "IRL304", "IRL307", "IRL309"})
+#: Those that the layout decides, or else the pass that makes instructions of accesses.
+_OF_WIDTHS = frozenset({"IRL301", "IRL302", "IRL307"})
+#: Those of memory that a CTA takes, which a tile of less work takes less of.
+_OF_TILES = frozenset({"IRL101", "IRL103", "IRL107"})
 #: Findings about loops and their loads; what the passes that divide loops into stages are named by.
 _OF_LOOPS, _STAGES = PIPELINE_FINDINGS | LOOP_FINDINGS, ("Latenc", "ScheduleLoops", "Pipeline")
 #: The finding of a loop that waits for all that it loads.
 _DRAINED = "IRL202"
 #: The finding of a loop without requested stages.
 _WITHOUT_STAGES = "IRL204"
+#: The finding of a tile that a pipelined loop would not convert.
+_CONVERTED = "IRL314"
 #: The finding of a launch that the GPU refuses.
 _REFUSED = "IRL101"
 #: The finding of products that ptxas serialized.
@@ -252,6 +259,7 @@ class _Laboratory:
             registers=report.resources.registers,
             triton=_version(self._capture.triton_version),
             target=report.target.arch if report.target is not None else "",
+            sm_count=self._sm_count(),
             said=next(filter(None, map(_serialized_due_to, self._remarks)), ""),
         )
         changes = changes_for(symptom)
@@ -313,6 +321,11 @@ class _Laboratory:
             return frozenset()
         return frozenset(each.operation for each in memory.scratch)
 
+    def _sm_count(self) -> int | None:
+        target = self.report.target
+        name = target.product if target is not None else None
+        return gpus.find(name).sm_count if name is not None else None
+
     def _is_nvidia(self) -> bool:
         return self.report.target is not None and self.report.target.vendor == "nvidia"
 
@@ -367,6 +380,8 @@ class _Laboratory:
             if not same and self._solves_another_problem(finding, change, outcome):
                 return None
             refused = "" if same else _refused_then(finding, change, outcome)
+            if refused and finding.code == _CONVERTED:
+                same = [finding]  # the rule asks for stages alone, and the load has none
             before, after = self._times(change, outcome)
             is_cause = (
                 (change.is_cause and not refused and not self._leaves(change.against, outcome))
@@ -380,11 +395,8 @@ class _Laboratory:
         return Experiment(
             change=change.words,
             gone=not same,
-            instead=(
-                _otherwise(finding, same)
-                if same
-                else refused or self._instead(finding, here, outcome)
-            ),
+            instead=refused
+            or (_otherwise(finding, same) if same else self._instead(finding, here, outcome)),
             is_cause=is_cause,
             before_us=before,
             after_us=after,
@@ -401,7 +413,8 @@ class _Laboratory:
         if outcome.leaves_open(finding.code) and not self._own.leaves_open(finding.code):
             return True
         decided = decided_by(finding)
-        if not change.settings or not decided or is_pass(decided):
+        is_free = not decided or is_pass(decided)
+        if not change.settings or (is_free and finding.code not in _OF_TILES):
             return False
         pairs = zip(self._own.work, outcome.work, strict=True)
         return any(None not in pair and pair[0] != pair[1] for pair in pairs)
@@ -490,6 +503,9 @@ class _Laboratory:
             return self._numbered(ALLOCATES)
         if "target" in change.settings and "GPU" not in name:
             return "", None  # another GPU has other passes from the beginning
+        its_own = finding.blame is not None and finding.blame.kind != "transposed"
+        if finding.code in _OF_WIDTHS and its_own and any(mark in name for mark in _STAGES):
+            return self._numbered(CONVERTS)  # what moves at once, the stages follow
         is_free = change.against is None and finding.code not in _OF_LOOPS
         if is_free and _is_of_stages(name, change, finding.code):
             return "", None  # other warps load other tiles ahead
@@ -593,11 +609,12 @@ def _refused_then(finding: Finding, change: Change, outcome: Outcome) -> str:
     if finding.code == "IRL405":
         dots = outcome.findings("IRL401")
         return next((each.message for each in dots if each.source == finding.source), "")
-    its_own = finding.blame is not None and finding.blame.kind == _OWN
-    if (finding.code != _WITHOUT_STAGES and not its_own) or change.at is None:
+    kind = finding.blame.kind if finding.blame is not None else ""
+    place = finding.source if (finding.code, kind) == (_CONVERTED, "") else change.at
+    if (finding.code not in (_WITHOUT_STAGES, _CONVERTED) and kind != _OWN) or place is None:
         return ""
     loads = (each for each in outcome.findings("IRL203") if each.source is not None)
-    return next((each.message for each in loads if each.source == change.at), "")
+    return next((each.message for each in loads if each.source == place), "")
 
 
 def _is_of_stages(name: str, change: Change, code: str) -> bool:

@@ -102,7 +102,7 @@ def test_a_mask_counts_the_elements_of_a_whole_tensor_alone(tensor: str, element
     """The last element of a view with gaps lies beyond its number of elements."""
     finding = Finding(
         code="IRL304", severity="error", message="", hint="", stage="ttir", line=MASKLESS_LOAD,
-        source=None, blame=Blame(reason=""),
+        source=None, blame=Blame(reason="", arguments=["x"]),
     )  # fmt: skip
     config = Config(
         num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, constexprs={}, args={"x": tensor}

@@ -17,9 +17,11 @@ from irlens.compiler import Request
 from irlens.model.capture import Capture
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.model.why import Explanation
+from irlens.rules import converted_tile
 from irlens.session import Configurations
 from irlens.session.configuration_choice import single_request
 from irlens.session.outcomes import Outcome
+from irlens.session.reports import complete_report
 from irlens.session.session import Session
 from irlens.session.why import why
 
@@ -65,6 +67,7 @@ WARPS = f"{SPECIALIZED}:ws_matmul"
 JOINED = f"{FINDINGS}/joined_weights.py"
 HELD = f"{FINDINGS}/held_back.py"
 CAUSES = f"{FINDINGS}/causes.py"
+OTHERS = f"{FINDINGS}/other_causes.py"
 NO_BARRIER = {"BARRIER": "False"}
 GLUONS = str(ROOT / "tests/data/gluon")
 GLUON = f"{GLUONS}/turning.py"
@@ -405,6 +408,22 @@ TABLE: list[Row] = [
      "TritonAMDGPUConvertToBufferOps", "contiguous and aligned"),
     (f"{SECTORS}:stencil", "gfx942", {}, {}, "IRL301", "i - 1", "TritonAMDGPUConvertToBufferOps",
      "0 in place of -1"),
+    (f"{OTHERS}:beyond", "h100", {}, {}, "IRL304", "tl.load(left)", "the addresses",
+     "a mask of the 64,000 elements"),
+    (f"{OTHERS}:striding", "h100", {}, {}, "IRL204", "while", "TritonGPUAssignLatencies",
+     "a for loop in its place"),
+    (f"{OTHERS}:pixels", "sm_80", {}, {}, "IRL302", "tl.store(", "TritonGPUCoalesce",
+     "contiguous along dimension 0"),
+    (f"{OTHERS}:factors", "sm_90", {}, {}, "IRL309", "scale =", "", "moves along dimension 0"),
+    (f"{OTHERS}:halves", "sm_90", {}, {}, "IRL404", "tl.dot(", "TritonGPUPipeline", "in fp32"),
+    (f"{OTHERS}:halves", "sm_90", {"SCALE": "0.5"}, {}, "IRL404", "SCALE", "TritonGPUPipeline",
+     "in fp32"),
+    (f"{OTHERS}:outlined", "sm_90", {}, {}, "IRL404", "total = tl.dot(", "ptxas", "inlined"),
+    (f"{OTHERS}:outlined_rows", "h100", {}, {}, "IRL301", "total +=", LLVM, "the mask equal"),
+    (f"{OTHERS}:segments", "sm_80", {}, {}, "IRL309", "place =",
+     "TritonGPURemoveLayoutConversions", "ROWS=128"),
+    (f"{OTHERS}:persistent_rows", "h100", {}, {}, "IRL502", "", "the launch",
+     "PROGRAMS=132 in place of 108"),
 ]  # fmt: skip
 
 #: The same of explanations that no experiment proves: asked for less, the loop lacks nothing.
@@ -598,7 +617,8 @@ def test_the_table(
     if code == "IRL405" and settings == {"M": "16"}:
         assert "wgmma does not take it: the tile has 16 rows" in found[0].cause
     if code == "IRL404" and decided_by == "ptxas":
-        words = "C7510" if settings == PRINTS else "insufficient register resources"
+        called = settings == PRINTS or "outlined" in kernel
+        words = "C7510" if called else "insufficient register resources"
         words = "non wgmma instructions defining accumulator" if "normalized" in kernel else words
         assert any(words in each for each in found[0].said)
         assert "normalized" not in kernel or words in found[0].cause
@@ -640,6 +660,50 @@ def _lines(kernel: str) -> list[str]:
     path = ROOT / (kernel.rpartition(":")[0] or f"kernels/{kernel}.py")
     path = Path(kernel) if kernel.endswith(".py") else path
     return path.read_text("utf-8").splitlines()
+
+
+@pytest.mark.slow
+def test_stages_do_not_remove_the_conversion_of_what_a_condition_guards() -> None:
+    """The rule was silent about a loop with stages, which pipelines no such load."""
+    session = Session()
+    for settings, codes in (({}, ["IRL204"]), ({"STAGES": "3"}, ["IRL203"])):
+        request = single_request(
+            f"{OTHERS}:guarded", _configurations("sm_80", settings, {}), session
+        )
+        (capture,) = session.compile(request)
+        found = {each.code for each in complete_report(capture).findings}
+        assert "IRL314" not in found
+        assert found.issuperset(codes)
+
+
+@pytest.mark.slow
+def test_a_conversion_stays_where_stages_pipeline_no_load(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With stages the rule asks for more than stages, and the tile is converted as before."""
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(converted_tile, "_is_in_loop_itself", lambda module, load: True)
+    explained = _explained(f"{OTHERS}:guarded", "sm_80", {}, {}, "IRL314")
+    stages = [
+        one
+        for each in explained
+        for one in each.experiments
+        if one.change.startswith("num_stages=3")
+    ]
+    assert stages
+    assert not any(each.gone for each in stages)
+    assert all("not pipelined" in each.instead for each in stages)
+
+
+@pytest.mark.slow
+def test_fewer_columns_of_the_result_are_no_remedy_of_a_full_tensor_memory() -> None:
+    """Half of the extent D computes half of the result."""
+    (explained,) = _explained(f"{OTHERS}:projected", "b200", {}, {}, "IRL107")
+    assert not any(each.change.startswith("D=") for each in explained.experiments)
+    first = explained.experiments[0]
+    assert first.gone
+    assert "num_stages=" in first.change
+    assert explained.proof == "relieved"
 
 
 @pytest.mark.slow

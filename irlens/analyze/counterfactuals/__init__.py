@@ -25,6 +25,7 @@ __all__ = [
     "ACCESSES",
     "ALLOCATES",
     "COALESCES",
+    "CONVERTS",
     "DECIDED_BY_ASSEMBLER",
     "DOTS",
     "LASTING",
@@ -112,7 +113,7 @@ _MAKERS: Mapping[str, Maker] = {
     "IRL104": of_registers,
     "IRL105": of_registers,
     "IRL106": of_registers,
-    "IRL107": launches.smaller_tiles,
+    "IRL107": launches.of_tensor_memory,
     "IRL201": loads.of_shallow_loop,
     "IRL202": loads.more_stages,
     "IRL203": loads.of_load,
@@ -180,6 +181,7 @@ _ACCELERATES = "TritonGPUAccelerateMatmul"
 #: Findings that no comparison of dumps leads to. IRL305: a pass leaves the load where it is, since
 #: it moves loads out of loops that store nothing (Triton's ``LoopInvariantCodeMotion.cpp``).
 _DECIDED_BY: Mapping[str, str] = {
+    "IRL107": "TritonGPUAccelerateMatmul",
     "IRL304": "the addresses",
     "IRL305": "TritonLoopInvariantCodeMotion",
     "IRL306": "the launch",
@@ -200,6 +202,8 @@ _OF_AMD = "TritonAMDGPUScheduleLoops"
 _PIPELINES = "TritonGPUPipeline"
 #: The pass that gives threads their elements.
 COALESCES = "TritonGPUCoalesce"
+#: NVIDIA's pass that makes instructions of accesses.
+CONVERTS = "ConvertTritonGPUToLLVM"
 #: The pass that makes pointers of descriptors on GPUs without TMA.
 _WITHOUT_TMA = "TritonRewriteTensorDescriptorToPointer"
 #: The pass that divides tiles among the CTAs of a cluster, and what newer versions call it.
@@ -208,6 +212,7 @@ _PLANS_CTAS = "TritonGPUPlanCTAPass"
 ALLOCATES = "AllocateSharedMemoryNv"
 RENAMED: Mapping[str, str] = {
     ALLOCATES: "AllocateAMDGPUSharedMemory",
+    CONVERTS: "ConvertTritonAMDGPUToLLVM",
     _ACCELERATES: "TritonAMDGPUAccelerateMatmul",
     _PLANS_CTAS: "TritonNvidiaGPUAssignCGALayoutsPass",
     _OF_AMD: "TritonGPUAssignLatencies",  # NVIDIA's

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 from math import prod
 
+from msgspec.structs import replace
+
 from irlens import gpus
 from irlens.analyze.address_slice import argument_roles, computed_from
 from irlens.analyze.addresses import Access, Addresses, divisors, loaded_scalars
@@ -40,6 +42,7 @@ _MOST_THREADS = 1024
 #: Elements that stay together, and rows after which a swizzle repeats.
 _SWIZZLES = ((4, 8), (4, 16), (2, 16), (1, 32))
 _STRETCHES = ("stretch", "insert")
+_UNKNOWN_ALONG = "the compiler does not know that the addresses are contiguous along dimension {}"
 _DIVISIONS = ("divide", "divide unsigned")
 
 
@@ -150,12 +153,9 @@ def of_uncoalesced(symptom: Symptom) -> Iterator[Change]:
         case "untold":
             for name in blame.arguments:
                 yield Change(f"{name} known to be 1", ttir=edits.with_constant(module, name, 1))
-            address = producers(module, access)[0]
-            if not blame.arguments and blame.dimension is not None and address is not None:
-                along, beside = blame.dimension, _elements_of(_WIDEST, access)
-                hints = side_by_side(symptom, [address], beside, along)
-                words = f"the addresses known to be contiguous along dimension {along}"
-                yield Change(words, ttir=edits.with_hints(module, hints))
+            if not blame.arguments and blame.dimension is not None:
+                beside = _elements_of(_WIDEST, access)
+                yield from _known_along(symptom, access, blame.dimension, beside)
         case "held" if module.stage != "ttir":
             yield from _shorter(symptom, _elements_of(_WIDEST, access))
         case "held":
@@ -175,6 +175,26 @@ def of_uncoalesced(symptom: Symptom) -> Iterator[Change]:
             return
         case _:
             yield from _side_by_side(symptom, access)
+            yield from _along_each(symptom, access)
+
+
+def _along_each(symptom: Symptom, access: Operation) -> Iterator[Change]:
+    """Yield addresses that lie side by side in pairs, along each dimension of the tile."""
+    dimensions = len(access.types[0].shape) if symptom.blame.kind == "apart" else 0
+    for dimension in range(dimensions):
+        for each in _known_along(symptom, access, dimension, 2):
+            yield replace(each, cause=_UNKNOWN_ALONG.format(dimension))
+
+
+def _known_along(
+    symptom: Symptom, access: Operation, dimension: int, beside: int
+) -> Iterator[Change]:
+    """Yield addresses that the compiler knows to be contiguous along a dimension of the tile."""
+    address = producers(symptom.module, access)[0]
+    if address is not None:
+        hints = side_by_side(symptom, [address], beside, dimension)
+        words = f"the addresses known to be contiguous along dimension {dimension}"
+        yield Change(words, ttir=edits.with_hints(symptom.module, hints))
 
 
 def _contiguous(access: Access) -> int | None:
@@ -192,11 +212,16 @@ def _contiguous(access: Access) -> int | None:
 
 def _elements_of(size: int, access: Operation) -> int:
     """Return how many elements fill a number of bytes."""
-    tensor = next((each for each in access.types if isinstance(each, Tensor)), None)
-    element = tensor.element if tensor is not None else None
-    target = element.pointee if isinstance(element, Pointer) else element
-    bits = getattr(target, "bits", None)
+    bits = _bits_of(access)
     return size * 8 // bits if bits else size
+
+
+def _bits_of(access: Operation) -> int | None:
+    """Return the size of an element that an access moves; ``None`` if unknown."""
+    kinds = (each.element if isinstance(each, Tensor) else each for each in access.types)
+    element = next(kinds, None)
+    target = element.pointee if isinstance(element, Pointer) else element
+    return getattr(target, "bits", None)
 
 
 def _as_few_beside(symptom: Symptom, access: Operation) -> Iterator[Change]:
@@ -349,6 +374,9 @@ def of_repeated(symptom: Symptom) -> Iterator[Change]:
         for operation, number, value in _constant_operands(symptom.module, access, *_DIVISIONS):
             text = edits.with_operand(symptom.module, operation, number, 1)
             yield Change(f"1 in place of the divisor {value:,}{place_of(operation)}", ttir=text)
+        if (along := symptom.blame.dimension) is not None:
+            text = access_edits.with_moving_address(symptom.module, access, along)
+            yield Change(f"an address that moves along dimension {along}, too", ttir=text)
 
 
 def _one_warp(symptom: Symptom, access: Operation) -> Iterator[Change]:
@@ -467,19 +495,14 @@ def _shorter(symptom: Symptom, held: int) -> Iterator[Change]:
 
 def of_outside(symptom: Symptom) -> Iterator[Change]:
     """Yield a mask that leaves out what lies outside of the tensor."""
-    module, access = symptom.module, symptom.operation("load", "store")
-    address = producers(module, access)[0] if access is not None else None
-    values, offsets = module.values, list[str]()
-    while address is not None and address.does == "offset" and len(address.operands) > 1:
-        offsets.append(address.operands[1])
-        base = values.operands[address.index][0]
-        address = module.operations[base.operation] if base and base.region is None else None
-    if access is None or address is None or address.does != "spread":
+    access = symptom.operation("load", "store")
+    if access is None or symptom.blame.kind:
         return
-    tensor = symptom.config.args.get(address.operands[0].removeprefix("%"))
-    # A view with gaps has elements beyond its number of them.
-    whole = re.fullmatch(r"\w+\[([\d, ]+)\]", tensor) if isinstance(tensor, str) else None
-    if whole is not None and not symptom.blame.kind:
-        elements = prod(map(int, whole[1].split(",")))
-        text = access_edits.with_bound(module, access, offsets, elements)
-        yield Change(f"a mask of the {elements:,} elements that it has", ttir=text)
+    for name in symptom.blame.arguments:
+        tensor = str(symptom.config.args.get(name))
+        # A view with gaps has elements beyond its number of them.
+        whole, bits = re.fullmatch(r"\w+\[([\d, ]+)\]", tensor), _bits_of(access)
+        if whole is not None and bits:
+            elements = prod(map(int, whole[1].split(",")))
+            text = access_edits.with_bound(symptom.module, access, name, elements * bits // 8)
+            yield Change(f"a mask of the {elements:,} elements that it has", ttir=text)

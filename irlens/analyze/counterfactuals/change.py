@@ -87,6 +87,7 @@ class Symptom(msgspec.Struct, frozen=True):
     Attributes:
         triton: The version of the compiler, (3, 9); empty if unknown.
         target: The architecture, "sm_90"; empty if unknown.
+        sm_count: SMs of the GPU; ``None`` if unknown.
         said: Why the assembler serialized products, in its words; empty if it did not say.
     """
 
@@ -99,6 +100,7 @@ class Symptom(msgspec.Struct, frozen=True):
     registers: int | None = None
     triton: tuple[int, ...] = ()
     target: str = ""
+    sm_count: int | None = None
     said: str = ""
 
     @property

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from math import prod
 
 from irlens.analyze.counterfactuals.change import (
     Change,
@@ -19,6 +20,8 @@ from irlens.isa.mlir.operations import NUM_STAGES
 
 #: Constexprs below this are no extents of tiles.
 _LEAST_EXTENT = 8
+#: Stages to add, so that fewer CTAs are resident.
+_MORE_STAGES = 3
 #: Rows of tiles that share operands.
 _GROUP = 8
 
@@ -40,8 +43,19 @@ def smaller_tiles(symptom: Symptom) -> Iterator[Change]:
     yield from _other_tiles(symptom, 1, 4)
 
 
+def of_tensor_memory(symptom: Symptom) -> Iterator[Change]:
+    """Yield smaller tiles, then as many stages that fewer CTAs are resident, which all compute."""
+    yield from _other_tiles(symptom, 1, 2)
+    for more in range(1, _MORE_STAGES + 1):
+        yield relieving(setting("num_stages", (symptom.config.num_stages or 1) + more))
+
+
 def of_small_grid(symptom: Symptom) -> Iterator[Change]:
-    """Yield tiles of half the size, and so small that the grid has a CTA for each SM."""
+    """Yield a program for each SM, or tiles of half the size, and so small that each has one."""
+    grid, sms = prod(symptom.config.grid or ()), symptom.sm_count
+    for name, value in symptom.config.constexprs.items():
+        if value == grid and grid.bit_count() > 1 and sms is not None:  # of a persistent kernel
+            yield Change(f"{name}={sms} in place of {value}", {name: str(sms)})
     yield from _other_tiles(symptom, 1, 2)
     if (divided := symptom.blame.suffices or 2) > 2:
         yield from _other_tiles(symptom, 1, divided)

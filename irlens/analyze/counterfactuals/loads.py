@@ -34,7 +34,7 @@ from irlens.analyze.mlir_loops import (
     user_line,
 )
 from irlens.isa.mlir import Module, Operation, access_edits, edits, parse
-from irlens.isa.mlir.operations import SPECIALIZED
+from irlens.isa.mlir.operations import SPECIALIZED, Deed
 from irlens.isa.mlir.types import Pointer, Scalar, Tensor
 from irlens.model.source import SourceLocation
 
@@ -44,6 +44,8 @@ _MOST_THREADS = 1024
 _ITSELF = " itself (tl.range)"
 #: Bytes that a thread loads at a time at most.
 _WIDEST = 16
+#: What the bound and the step of a loop are computed by.
+_NUMBERS: tuple[Deed, ...] = ("programs", "add", "subtract", "multiply", "divide", "minimum")
 #: Types of a descriptor's extents and strides, and of its flags.
 _SIZE, _FLAG = Scalar("i64"), Scalar("i1")
 _WITHOUT_FENCES = Change(
@@ -295,13 +297,32 @@ def stages_of_its_own(symptom: Symptom) -> Iterator[Change]:
         return
     at = _first_load(symptom.module, loop)
     if loop.does == "while":
-        text = edits.as_for(symptom.module, loop, _STAGES)
-        yield Change(f"a for loop in its place, of num_stages={_STAGES}", ttir=text, at=at)
+        module, counting = _with_numbers_before(symptom.module, loop)
+        text = edits.as_for(module, counting, _STAGES)
+        if text != module.text:
+            yield Change(f"a for loop in its place, of num_stages={_STAGES}", ttir=text, at=at)
     if symptom.blame.reason == refusals.DOT_IN_BRANCH:
         branches = (each for each in symptom.module.own(loop) if each.does == "if")
         yield from (replace(always_taken(symptom.module, each), at=at) for each in branches)
     for each in _with_stages(symptom, loop) if loop.does == "for" else ():
         yield replace(each, at=at)
+
+
+def _with_numbers_before(module: Module, loop: Operation) -> tuple[Module, Operation]:
+    """Return the module with the numbers that a loop computes anew, all alike, before it."""
+    values = {each.name for block in loop.blocks for each in block.arguments}
+    moved = []
+    for each in module.own(loop):
+        if (
+            each.does in _NUMBERS
+            and not each.result_type.shape
+            and values.isdisjoint(each.operands)
+        ):
+            moved.append(each)
+        else:
+            values.update(each.values)
+    other = parse(edits.moved_before(module, moved, loop), stage=module.stage)
+    return other, other.operations[loop.index + len(moved)]
 
 
 def without_users(symptom: Symptom) -> Iterator[Change]:

@@ -164,14 +164,24 @@ def _alone(symptom: Symptom) -> Iterator[Change]:
         yield from _as_multiplied(symptom, dot)
         reason = f"the loop's loads are not pipelined, so that {symptom.blame.reason}"
         yield replace(stages_of(module, loop, _STAGES), cause=reason)
-    if symptom.blame.kind != "used":
+    if symptom.blame.kind not in ("used", "type"):
         return
     end = next(each for each in module.own(loop) if each.does == "yield")
     for number, name in enumerate(carried(module, loop)):
         behind = computed_beside(module, end, number)
-        if [each for each in behind if each.does in DOTS] == [dot]:
-            text = edits.with_own_sum(module, loop, dot, name)
-            yield Change("the product added to the sum as it is, and nothing else done", ttir=text)
+        if [each for each in behind if each.does in DOTS] != [dot]:
+            continue
+        text = edits.with_own_sum(module, loop, dot, name)
+        words = "the product added to the sum as it is, and nothing else done"
+        if symptom.blame.kind == "type":
+            if str(dot.result_type.element) not in ("f16", "bf16"):
+                return
+            alone = parse(text, stage=module.stage)
+            text = edits.with_single_sum(
+                alone, alone.operations[loop.index], alone.operations[dot.index]
+            )
+            words = "the product added to the sum as it is, in fp32"
+        yield Change(words, ttir=text)
 
 
 def _as_multiplied(symptom: Symptom, dot: Operation) -> Iterator[Change]:
@@ -200,6 +210,7 @@ def of_serialized(symptom: Symptom) -> Iterator[Change]:
     if symptom.blame.kind == "call":
         text = edits.without(module, "print")
         yield Change("without tl.device_print and tl.device_assert", ttir=text)
+        yield Change("its functions inlined", ttir=edits.with_inlined(module))
     elif symptom.blame.kind == "registers":
         yield from more_registers(symptom)
         yield from more_warps(symptom)

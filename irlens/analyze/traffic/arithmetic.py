@@ -71,7 +71,8 @@ def compute(operation: Operation, operands: Sequence[Value]) -> Value | None:
             return real
     if does in _SHAPES and isinstance(operands[0], reals.Literal):
         return operands[0]  # one number, whatever the shape
-    if does == "compare" and (found := _compared_with_null(operation, operands)) is not None:
+    of_addresses = _OF_ADDRESSES.get(does)
+    if of_addresses is not None and (found := of_addresses(operation, operands)) is not None:
         return found
     unknown = next((each for each in operands if isinstance(each, Unknown)), None)
     if unknown is None:
@@ -83,8 +84,10 @@ def compute(operation: Operation, operands: Sequence[Value]) -> Value | None:
     return None if result is None else likened(unknown.reason, result)
 
 
-class Address(Unknown, frozen=True):
-    """The address of an element of a tensor: unknown, but never null."""
+class Address(Unknown, frozen=True, kw_only=True):
+    """The address of an element of a tensor: unknown, but never null, and so far from others."""
+
+    pointer: Pointer | Choice
 
 
 def _number(operation: Operation, name: str) -> int:
@@ -381,7 +384,16 @@ def _cast(_operation: Operation, operands: Sequence[Value]) -> Value | None:
 def _address(operation: Operation, operands: Sequence[Value]) -> Value | None:
     if not isinstance(operands[0], Pointer | Choice):
         return None
-    return Address(f"{place_of(operation)}: {operation.name} is not evaluated")
+    reason = f"{place_of(operation)}: {operation.name} is not evaluated"
+    return Address(reason, pointer=operands[0])
+
+
+def _apart(_operation: Operation, operands: Sequence[Value]) -> Value | None:
+    """Return the distance of two addresses in one tensor; ``None`` of others."""
+    one, other = (each.pointer if isinstance(each, Address) else None for each in operands)
+    if not isinstance(one, Pointer) or not isinstance(other, Pointer):
+        return None
+    return subtract(one.offset, other.offset) if one.argument == other.argument else None
 
 
 def _offset(operation: Operation, operands: Sequence[Value]) -> Value | None:
@@ -421,3 +433,5 @@ _FUNCTIONS: dict[Deed | None, _Function] = {
     "recast": _cast,
     "to address": _address,
 }
+#: What two addresses are computed to, where that is known although they are not.
+_OF_ADDRESSES: dict[Deed | None, _Function] = {"compare": _compared_with_null, "subtract": _apart}

@@ -1,8 +1,8 @@
 """Edits of a ttir's accesses: other addresses of an atomic, values in place of a load."""
 
-import math
 import re
 from collections.abc import Collection, Sequence
+from math import prod
 
 from irlens.isa.mlir.edits import loaded_type
 from irlens.isa.mlir.module import Module
@@ -34,7 +34,7 @@ def with_own_addresses(module: Module, atomic: Operation) -> str:
     added = [
         *_program_number(),
         f"{_OWN}_wide = arith.extsi {_OWN}_program : i32 to i64",
-        f"{_OWN}_elements = arith.constant {math.prod(shape)} : i64",
+        f"{_OWN}_elements = arith.constant {prod(shape)} : i64",
         f"{_OWN}_first = arith.muli {_OWN}_wide, {_OWN}_elements : i64",
         f"{moved} = tt.addptr {address[0]}, {_OWN}_first : {pointers}, i64",
     ]
@@ -138,30 +138,65 @@ def _uses(lines: Sequence[str], operation: Operation) -> list[int]:
     return [row for row, line in enumerate(lines) if row != own and used.search(line)]
 
 
-def with_bound(module: Module, access: Operation, offsets: Sequence[str], elements: int) -> str:
+def with_bound(module: Module, access: Operation, argument: str, size: int) -> str:
     """Return the ttir with a mask on an access, so that it stays within its tensor.
 
     Args:
-        offsets: What its address adds to the tensor's, in elements: i32 of the tile's shape.
-        elements: Of the tensor.
+        argument: The tensor: its address without "%".
+        size: Bytes of the tensor.
     """
-    pointers = access.operand_types[0] if access.operand_types else None
-    if not isinstance(pointers, Tensor) or not offsets:
-        return module.text
-    shape, at = "x".join(map(str, pointers.shape)), access.span.line - 1
-    numbers, truth, given = f"tensor<{shape}xi32>", f"tensor<{shape}xi1>", list(access.operands)
-    added, total = [f"{_OWN}_extent = arith.constant dense<{elements}> : {numbers}"], offsets[0]
-    for count, each in enumerate(offsets[1:]):
-        added.append(f"{_OWN}_sum_{count} = arith.addi {total}, {each} : {numbers}")
-        total = f"{_OWN}_sum_{count}"
-    added.append(f"{_OWN}_bound = arith.cmpi ult, {total}, {_OWN}_extent : {numbers}")
-    mask, place = f"{_OWN}_bound", 1 if access.does == "load" else 2
-    if len(given) > place:
-        added.append(f"{_OWN}_both = arith.andi {mask}, {given[place]} : {truth}")
-        mask = f"{_OWN}_both"
+    pointers, at, given = access.operand_types[0], access.span.line - 1, list(access.operands)
+    numbers, truth = _with_element(pointers, "i64"), _with_element(pointers, "i1")
+    begin, extent = f"%{argument}", str(size)
+    added, place = list[str](), 1 if access.does == "load" else 2
+    if isinstance(pointers, Tensor):
+        begin, extent = f"{_OWN}_tensor", f"dense<{size}>"
+        added.append(f"{begin} = tt.splat %{argument} : {pointers.element} -> {pointers}")
+    added += [
+        f"{_OWN}_begin = tt.ptr_to_int {begin} : {pointers} -> {numbers}",
+        f"{_OWN}_address = tt.ptr_to_int {given[0]} : {pointers} -> {numbers}",
+        f"{_OWN}_offset = arith.subi {_OWN}_address, {_OWN}_begin : {numbers}",
+        f"{_OWN}_extent = arith.constant {extent} : {numbers}",
+        f"{_OWN}_zero = arith.subi {_OWN}_extent, {_OWN}_extent : {numbers}",
+        f"{_OWN}_behind = arith.cmpi sge, {_OWN}_offset, {_OWN}_zero : {numbers}",
+        f"{_OWN}_before = arith.cmpi slt, {_OWN}_offset, {_OWN}_extent : {numbers}",
+        f"{_OWN}_mask_0 = arith.andi {_OWN}_behind, {_OWN}_before : {truth}",
+    ]
+    for each in given[place:][:1]:
+        added.append(f"{_OWN}_mask_1 = arith.andi {_OWN}_mask_0, {each} : {truth}")
+    mask = f"{_OWN}_mask_{len(given[place:][:1])}"
     new = ", ".join([*given[:place], mask, *given[place + 1 :]])
     lines = module.text.split("\n")
     lines[at] = lines[at].replace(", ".join(given), new, 1)
+    return "\n".join([*lines[:at], *added, *lines[at:]])
+
+
+def with_moving_address(module: Module, access: Operation, dimension: int) -> str:
+    """Return the ttir with an access whose address moves along a dimension, past all others."""
+    pointers, at = access.operand_types[0], access.span.line - 1
+    if not isinstance(pointers, Tensor):
+        return module.text
+    extent, name = pointers.shape[dimension], f"{_OWN}_along"
+    shape, kind = [extent], f"tensor<{extent}xi32>"
+    added = [f"{name} = tt.make_range {{end = {extent} : i32, start = 0 : i32}} : {kind}"]
+    for other in range(len(pointers.shape)):
+        if other != dimension:
+            shape.insert(other, 1)
+            wider, axis = f"tensor<{'x'.join(map(str, shape))}xi32>", f"{{axis = {other} : i32}}"
+            added.append(f"{name}_{other} = tt.expand_dims {name} {axis} : {kind} -> {wider}")
+            name, kind = f"{name}_{other}", wider
+    numbers = _with_element(pointers, "i32")
+    if kind != numbers:
+        added.append(f"{name}_wide = tt.broadcast {name} : {kind} -> {numbers}")
+        name = f"{name}_wide"
+    step, address = prod(pointers.shape) // extent, access.operands[0]
+    added += [
+        f"{_OWN}_step = arith.constant dense<{step}> : {numbers}",
+        f"{_OWN}_moved = arith.muli {name}, {_OWN}_step : {numbers}",
+        f"{_OWN}_address = tt.addptr {address}, {_OWN}_moved : {pointers}, {numbers}",
+    ]
+    lines = module.text.split("\n")
+    lines[at] = re.sub(rf"{re.escape(address)}(?![\w$.-])", f"{_OWN}_address", lines[at], count=1)
     return "\n".join([*lines[:at], *added, *lines[at:]])
 
 

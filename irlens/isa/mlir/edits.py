@@ -27,7 +27,7 @@ _BOUNDS = re.compile(
     r"(?<= = )%\S+ to %\S+ step %[\w$.#-]+(?=(?:(?: iter_args| ).*?)?(?: : (?P<type>\w+))? \{$)"
 )
 _WHILE = re.compile(
-    r"(?P<results> *%\S+ = )scf\.while \((?P<first>.*)\) : \(.*\) -> \((?P<types>.*)\) \{"
+    r"(?P<results> *%\S+ = )scf\.while \((?P<first>.*)\) : \(.*\) -> \(?(?P<types>[^()]*)\)? \{"
 )
 _TILE = re.compile(r"tensor<(\d+)x(\d+)x")
 _PRECISION = re.compile(r"(?<=inputPrecision = )\w+")
@@ -399,8 +399,7 @@ def as_for(module: Module, loop: Operation, stages: int) -> str:
     lines, at, end = module.text.split("\n"), loop.span.line - 1, loop.span.end_line - 1
     head, closing = _WHILE.fullmatch(lines[at]), _CLOSING.fullmatch(lines[end])
     tests, body = ([module.operations[n] for n in each.operations] for each in loop.blocks)
-    bodies = [n for n in range(at, end) if lines[n].lstrip().startswith("^")]
-    if head is None or closing is None or len(tests) != 2 or len(bodies) != 1:
+    if head is None or closing is None or len(tests) != 2:
         return module.text
     test, carried = tests[0], [each.name for each in loop.blocks[1].arguments]
     names = [each.name for each in loop.blocks[0].arguments]
@@ -414,13 +413,15 @@ def as_for(module: Module, loop: Operation, stages: int) -> str:
     if step is None or step.does != "add" or step.operands[0] != carried[place]:
         return module.text
     first = [each.partition(" = ")[2] for each in head["first"].split(", ")]
-    kept = ", ".join(f"{name} = {value}" for name, value in zip(carried, first, strict=True))
+    given = ", ".join(f"{name} = {value}" for name, value in zip(carried, first, strict=True))
     opening = (
         f"{head['results']}scf.for %{_OWN} = {first[place]} to {test.operands[1]} step"
-        f" {step.operands[1]} iter_args({kept}) -> ({head['types']}) : {test.operand_types[0]} {{"
+        f" {step.operands[1]} iter_args({given}) -> ({head['types']}) : {test.operand_types[0]} {{"
     )
     last = f"{closing['head']} {{{NUM_STAGES} = {stages} : i32}}{closing['rest']}"
-    return "\n".join([*lines[:at], opening, *lines[bodies[0] + 1 : end], last, *lines[end + 1 :]])
+    return "\n".join(
+        [*lines[:at], opening, *lines[body[0].span.line - 1 : end], last, *lines[end + 1 :]]
+    )
 
 
 def with_yielded(module: Module, loop: Operation, values: Mapping[str, str]) -> str:
@@ -455,6 +456,87 @@ def with_own_sum(module: Module, loop: Operation, dot: Operation, name: str) -> 
     total = re.escape(dot.operands[2])
     lines[at] = re.sub(rf"(?<=, ){total}(?=[,: ])", name, lines[at], count=1)
     return "\n".join(lines)
+
+
+def with_single_sum(module: Module, loop: Operation, dot: Operation) -> str:
+    """Return the text in which a loop carries in fp32 what a dot adds to, converted after it.
+
+    Args:
+        dot: It adds to a value that the loop carries, which becomes its sum.
+    """
+    block, narrow = loop.blocks[0], str(dot.result_type)
+    end = module.operations[block.operations[-1]]
+    names = [each.name for each in block.arguments[-len(end.operands) :]]
+    place, wide = names.index(dot.operands[2]), re.sub(r"x[a-z]\w*>$", "xf32>", narrow)
+    first, (name, count) = loop.operands[-len(names) :][place], loop.results[0]
+    lines = module.text.split("\n")
+
+    def retyped(line: str, before: str, after: str) -> str:
+        head, mark, rest = line.rpartition(before)
+        kinds, closing, rest = rest.partition(after)
+        written = kinds.split(", ")
+        written[place] = wide
+        return f"{head}{mark}{', '.join(written)}{closing}{rest}"
+
+    def narrowed(value: str, number: int, start: int, stop: int) -> str:
+        own = f"%{_OWN}_narrowed_{number}"
+        for at in range(start, stop):
+            lines[at] = re.sub(rf"{re.escape(value)}(?![\w$.#-])", own, lines[at])
+        return f"\n{own} = arith.truncf {value} : {wide} to {narrow}"
+
+    opens, adds, ends = (each.span.line - 1 for each in (loop, dot, end))
+    last = loop.span.end_line - 1
+    lines[last] += narrowed(name if count == 1 else f"{name}#{place}", 0, last + 1, len(lines))
+    # What else is computed of the sum in the loop is left over.
+    before = narrowed(names[place], 1, opens + 1, adds) + narrowed(names[place], 1, adds + 1, ends)
+    after = narrowed(dot.results[0][0], 2, adds + 1, ends)
+    widened = f"%{_OWN}_widened"
+    lines[opens] = retyped(lines[opens].replace(f"= {first}", f"= {widened}"), " -> (", ")")
+    converted = f"{widened} = arith.extf {first} : {narrow} to {wide}"
+    lines[opens] = f"{converted}\n{lines[opens]}\n{before.splitlines()[1]}"
+    lines[adds] = wide.join(lines[adds].rsplit(narrow, 1)) + after
+    lines[ends] = retyped(lines[ends], " : ", " loc(")
+    return "\n".join(lines)
+
+
+def with_inlined(module: Module) -> str:
+    """Return the text with what functions do in place of their calls from the kernel."""
+    functions = {
+        word: each for each in module.named("tt.func") for word in each.words if word[0] == "@"
+    }
+    kernel, lines = module.kernel, module.text.split("\n")
+    if kernel is None:
+        return module.text
+    for number, call in enumerate(module.body(kernel)):
+        function = functions.get(call.words[0]) if call.does == "call" else None
+        if function is None or not function.blocks:
+            continue
+        body = [module.operations[n] for n in function.blocks[0].operations]
+        arguments = (each.name for each in function.parameters)
+        names = dict(zip(arguments, call.operands, strict=True))
+        for each in module.body(function):
+            names |= {name: f"%{_OWN}_{number}_{name[1:]}" for name, _ in each.results}
+            names |= {
+                each.name: f"%{_OWN}_{number}_{each.name[1:]}"
+                for block in each.blocks
+                for each in block.arguments
+            }
+        start, stop = body[0].span.line - 1, body[-1].span.line - 1
+        lines[call.span.line - 1] = _with_names("\n".join(lines[start:stop]), names)
+        returned = [_with_names(each, names) for each in body[-1].operands]
+        named = dict(zip(call.values, returned, strict=True))
+        for at in range(call.span.line, kernel.span.end_line):
+            lines[at] = _with_names(lines[at], named)
+    return "\n".join(lines)
+
+
+def _with_names(text: str, names: Mapping[str, str]) -> str:
+    """Return a text with other names of values, those of several results included."""
+    return re.sub(
+        r"(%[\w$.-]+)(#\d+)?",
+        lambda at: names.get(at[0]) or names.get(at[1], at[1]) + (at[2] or ""),
+        text,
+    )
 
 
 def without(module: Module, *deeds: Deed) -> str:
