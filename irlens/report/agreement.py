@@ -8,6 +8,7 @@ needs it reports the error.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from math import prod
 from typing import TypeAlias
 
@@ -20,6 +21,7 @@ from irlens.artifacts import cubin, hsaco
 from irlens.artifacts.entries import find_target
 from irlens.artifacts.identify import module_number, text_target
 from irlens.isa.dialect import kernel_named
+from irlens.model import files
 from irlens.model.capture import MANIFEST_NAME, Capture, Manifest, Metadata, Stage
 from irlens.model.config import Config
 from irlens.model.errors import ArtifactError, UnknownNameError
@@ -50,9 +52,10 @@ _MLIR_HEADER = re.compile(rf"tt\.func public @{_NAME}(?P<arguments>\([^\n]*+)")
 _MLIR_ARGUMENT = re.compile(r"[(,]\s*+%(?P<root>[\w$-]++)[\w$.-]*+\s*+:")
 #: What MLIR calls an argument where it prints no names.
 _UNNAMED = re.compile(r"arg\d+|\d+")
-_SPECIALIZED = "ttg.warp_specialize"
+_SPECIALIZED = b"ttg.warp_specialize"
+#: Begins with letters that can be looked for at once; ``ptx_kernel`` or ``amdgpu_kernel``.
 _LLIR_HEADER = re.compile(
-    rf"(?P<vendor>ptx|amdgpu)_kernel [^@\n]{{0,200}}@{_NAME}\((?P<parameters>[^\n]*+)"
+    rf"_kernel (?<=(?P<vendor>ptx|gpu)_kernel )[^@\n]{{0,200}}@{_NAME}\((?P<parameters>[^\n]*+)"
 )
 _LLIR_ATTRIBUTES = re.compile(r"(?<=\s)#\d{1,9}\b")
 _LLIR_THREADS = re.compile(r'"(?:nvvm\.reqntid|amdgpu-flat-work-group-size)"="([\d,]{1,30})"')
@@ -85,19 +88,39 @@ _AMD_FIELDS = {
 }
 
 
+class _Part:
+    """A stage, whose content is read once."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.name, self.content = stage.name, stage.read()
+
+    @cached_property
+    def head(self) -> str:
+        """The first part of its text."""
+        return self.content[:_HEAD].decode("utf-8", "replace")
+
+    def architecture(self) -> Statements:
+        """Return the architecture that its head states."""
+        text = self.head if self.name == "ttgir" else self.head[:_FIRST_LINES]
+        target = text_target(self.name, text)
+        return {"architecture": target.arch} if target else {}
+
+
 def read_statements(capture: Capture) -> dict[str, Statements]:
     """Return the statements of each part of a capture: stages, "metadata" and "irlens.json"."""
     stated: dict[str, Statements] = {}
+    parts: dict[str, _Part] = {}
     for name, stage in capture.stages.items():
         if name in _READERS:
             try:
-                stated[name] = _READERS[name](stage, capture.kernel)
+                parts[name] = _Part(stage)
+                stated[name] = _READERS[name](parts[name], capture.kernel)
             except ArtifactError:
                 continue
     if capture.metadata is not None:
         stated[METADATA] = _of_metadata(capture.metadata)
     if capture.manifest is not None:
-        typed = [capture.stages[name] for name in ("ttir", "ttgir") if name in stated]
+        typed = [parts[name] for name in ("ttir", "ttgir") if name in stated]
         stated[MANIFEST_NAME] = _of_manifest(capture.manifest, typed)
     for each in stated.values():
         if "architecture" in each:
@@ -124,7 +147,7 @@ def _of_metadata(metadata: Metadata) -> Statements:
     return stated
 
 
-def _of_manifest(manifest: Manifest, stages: Iterable[Stage]) -> Statements:
+def _of_manifest(manifest: Manifest, typed: Iterable[_Part]) -> Statements:
     """Return what irlens's own record says, which has other arguments if it is of another kernel.
 
     Those that are compiled in are not in the IR.
@@ -139,8 +162,8 @@ def _of_manifest(manifest: Manifest, stages: Iterable[Stage]) -> Statements:
     if target.product and target.arch != _arch_of(target.product):
         stated["architecture"] = f"{target.arch:.60} of {target.product:.60}"
     known = {each.partition(".")[0] for each in manifest.args}
-    for stage in stages if known else ():
-        header = _mlir_header(stage, manifest.kernel)
+    for part in typed if known else ():
+        header = _mlir_header(part, manifest.kernel)
         roots = _MLIR_ARGUMENT.findall(header["arguments"]) if header is not None else []
         # Up to Triton 3.6 a descriptor's pointer, sizes and strides are "a_desc_0" and the like.
         parts = {root: _PART.sub("", root) for root in roots}
@@ -166,9 +189,9 @@ def _threads(count: int, vendor: str) -> str:
     return str(min(count, _MOST_THREADS_OF_AMD) if vendor == "AMD" else count)
 
 
-def _of_mlir(stage: Stage, kernel: str) -> Statements:
-    head, stated = _head(stage)
-    header = _mlir_header(stage, kernel)
+def _of_mlir(part: _Part, kernel: str) -> Statements:
+    head, stated = part.head, part.architecture()
+    header = _mlir_header(part, kernel)
     if header is not None:
         stated["kernel"] = header["name"].strip('"')
         stated["arguments"] = str(len(_MLIR_ARGUMENT.findall(header["arguments"])))
@@ -176,7 +199,7 @@ def _of_mlir(stage: Stage, kernel: str) -> Statements:
     if lanes is not None:
         stated["threads per warp"] = str(lanes)
     # Partitions of warp specialization have warps of their own.
-    if warps is not None and lanes is not None and _SPECIALIZED not in stage.text():
+    if warps is not None and lanes is not None and _SPECIALIZED not in part.content:
         stated["threads per CTA"] = _threads(warps * lanes, _vendor(stated.get("architecture", "")))
     ctas = module_number("num-ctas", head)
     if ctas is not None:
@@ -184,27 +207,27 @@ def _of_mlir(stage: Stage, kernel: str) -> Statements:
     return stated
 
 
-def _mlir_header(stage: Stage, kernel: str) -> re.Match[str] | None:
-    return _choose(_MLIR_HEADER.finditer(_head(stage)[0]), kernel)
+def _mlir_header(part: _Part, kernel: str) -> re.Match[str] | None:
+    return _choose(_MLIR_HEADER.finditer(part.head), kernel)
 
 
-def _of_llir(stage: Stage, kernel: str) -> Statements:
-    head, stated = _head(stage)
-    header = _choose(_LLIR_HEADER.finditer(head), kernel)
+def _of_llir(part: _Part, kernel: str) -> Statements:
+    stated = part.architecture()
+    header = _choose(_LLIR_HEADER.finditer(part.head), kernel)
     if header is not None:
         stated["kernel"] = header["name"].strip('"')
         parameters = _LLIR_PARAMETER.findall(header["parameters"])
         stated["number of parameters"] = str(len(parameters))
-        stated["vendor"] = "AMD" if header["vendor"] == "amdgpu" else "NVIDIA"
-        stated |= _of_attributes(stage, header["parameters"], stated["vendor"])
+        stated["vendor"] = "AMD" if header["vendor"] == "gpu" else "NVIDIA"
+        stated |= _of_attributes(part, header["parameters"], stated["vendor"])
     return stated
 
 
-def _of_attributes(stage: Stage, header: str, vendor: str) -> Statements:
+def _of_attributes(part: _Part, header: str, vendor: str) -> Statements:
     """Return the limits of a kernel of LLVM IR; its header names the group of attributes."""
     names = _LLIR_ATTRIBUTES.findall(header)
-    _, found, rest = stage.text().partition(f"\nattributes {names[-1]} = {{" if names else "\0")
-    group = rest.partition("\n")[0] if found else ""
+    begin = f"\nattributes {names[-1]} = {{".encode() if names else b"\0"
+    group = part.content.partition(begin)[2].partition(b"\n")[0].decode("utf-8", "replace")
     stated = {}
     if threads := _LLIR_THREADS.search(group):
         # AMD's are a range, which begins at one.
@@ -215,9 +238,9 @@ def _of_attributes(stage: Stage, header: str, vendor: str) -> Statements:
     return stated
 
 
-def _of_ptx(stage: Stage, kernel: str) -> Statements:
-    head, stated = _head(stage)
-    header = _choose(_PTX_HEADER.finditer(head), kernel)
+def _of_ptx(part: _Part, kernel: str) -> Statements:
+    stated = part.architecture()
+    header = _choose(_PTX_HEADER.finditer(part.head), kernel)
     if header is not None:
         sizes = [
             int(each["bits"]) // 8 * int(each["count"] or 1)
@@ -233,8 +256,8 @@ def _of_ptx(stage: Stage, kernel: str) -> Statements:
     return stated
 
 
-def _of_cubin(stage: Stage, kernel: str) -> Statements:
-    file = cubin.read(stage.read())
+def _of_cubin(part: _Part, kernel: str) -> Statements:
+    file = cubin.read(part.content)
     stated = {"architecture": file.arch} if file.arch else {}
     each = kernel_named(file.kernels, kernel)
     if each is not None:
@@ -248,8 +271,8 @@ def _of_cubin(stage: Stage, kernel: str) -> Statements:
     return stated
 
 
-def _of_amdgcn(stage: Stage, _kernel: str) -> Statements:
-    text = stage.text()
+def _of_amdgcn(part: _Part, _kernel: str) -> Statements:
+    text = files.text(part.content, name=part.name)
     target = text_target("amdgcn", text[:_HEAD])
     stated = {"architecture": target.arch} if target else {}
     metadata = text[max(text.rfind(_AMD_METADATA), 0) :]
@@ -259,8 +282,8 @@ def _of_amdgcn(stage: Stage, _kernel: str) -> Statements:
     return stated
 
 
-def _of_hsaco(stage: Stage, kernel: str) -> Statements:
-    file = hsaco.read(stage.read())
+def _of_hsaco(part: _Part, kernel: str) -> Statements:
+    file = hsaco.read(part.content)
     stated = {"architecture": file.arch} if file.arch else {}
     each = kernel_named(file.kernels, kernel)
     if each is not None:
@@ -280,13 +303,6 @@ def _of_hsaco(stage: Stage, kernel: str) -> Statements:
     return stated
 
 
-def _head(stage: Stage) -> tuple[str, Statements]:
-    """Return the first part of a stage, and the architecture that it states."""
-    head = stage.read(most=_HEAD).decode("utf-8", "replace")
-    target = text_target(stage.name, head if stage.name == "ttgir" else head[:_FIRST_LINES])
-    return head, {"architecture": target.arch} if target else {}
-
-
 def _choose(headers: Iterable[re.Match[str]], kernel: str) -> re.Match[str] | None:
     """Return the header that figures are read for; see ``isa.dialect.kernel_named``."""
     every = list(headers)
@@ -302,7 +318,7 @@ def _sizes(sizes: list[int]) -> str:
     return f"{len(sizes)} of {sum(sizes)} B"
 
 
-_READERS: dict[str, Callable[[Stage, str], Statements]] = {
+_READERS: dict[str, Callable[[_Part, str], Statements]] = {
     "ttir": _of_mlir,
     "ttgir": _of_mlir,
     "llir": _of_llir,
