@@ -25,9 +25,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 _PARAMETER = re.compile(r"\.param \.(?:align \d+ )?\.?(\w+)")
 _TENSOR = re.compile(r"\*?(\w+)\[([\d, ]*)\]")
+#: Types of parameters that are passed as they are; a descriptor has 128 bytes.
+_PASSED = {"u64", "u32", "u16", "u8", "f32", "f64", "b64", "b32", "b16", "s64", "s32"}
 #: Elements beyond a tensor's end that a masked vector may touch.
 _MARGIN = 4096
-#: Bytes of shared memory that need no leave, and the attribute of a function that gives it.
+#: Bytes of shared memory that every launch may have; this attribute of a function allows more.
 _ANY, _MOST_DYNAMIC_SHARED = 48 << 10, 8
 
 
@@ -113,7 +115,7 @@ def _time(folder: Path, binaries: list[dict[str, Any]], answers: Any) -> None:
         from triton.testing import do_bench
 
         torch.manual_seed(0)
-        tensors: dict[str, Any] = {}
+        tensors: dict[tuple[str, str], Any] = {}
         launches = [_prepared(folder, each, tensors) for each in binaries]
         for launch in launches:
             launch()
@@ -124,10 +126,12 @@ def _time(folder: Path, binaries: list[dict[str, Any]], answers: Any) -> None:
         ]
         answers.put([min(each) for each in zip(*times, strict=True)])
     except Exception as error:  # any that the driver reports
-        answers.put(str(error).splitlines()[0])
+        answers.put(repr(error).splitlines()[0])
 
 
-def _prepared(folder: Path, binary: dict[str, Any], tensors: dict[str, Any]) -> Callable[[], None]:
+def _prepared(
+    folder: Path, binary: dict[str, Any], tensors: dict[tuple[str, str], Any]
+) -> Callable[[], None]:
     """Return what launches a binary."""
     import torch
 
@@ -142,20 +146,27 @@ def _prepared(folder: Path, binary: dict[str, Any], tensors: dict[str, Any]) -> 
         _check(cuda.cuFuncSetAttribute(function, _MOST_DYNAMIC_SHARED, binary["shared"]))
     x, y, z = binary["grid"]
     # Triton compiles for a 1 and passes none; after the arguments it passes scratch memory.
-    passed = {name: value for name, value in binary["args"].items() if value != 1}
+    passed = {
+        name: value
+        for name, value in binary["args"].items()
+        if not (type(value) is int and value == 1)
+    }
+    scratches = len(binary["parameters"]) - len(passed)
+    if scratches not in (1, 2) or not {*binary["parameters"]} <= _PASSED:
+        raise RuntimeError(f"{binary['parameters']} are not the arguments {[*passed]}")
     scratch = torch.empty(binary["scratch"] * x * y * z + 256, dtype=torch.uint8, device="cuda")
-    tensors[binary["file"]] = scratch
+    tensors[binary["file"], ""] = scratch
     values: list[Any] = []
-    for (name, value), kind in zip(passed.items(), binary["parameters"], strict=False):
+    for (name, value), kind in zip(passed.items(), binary["parameters"][:-scratches], strict=True):
         if isinstance(value, str):
-            tensors.setdefault(name, _tensor(value))
-            values.append(ctypes.c_uint64(tensors[name].data_ptr()))
+            if (name, value) not in tensors:
+                tensors[name, value] = _tensor(value)
+            values.append(ctypes.c_uint64(tensors[name, value].data_ptr()))
         elif isinstance(value, float):
             values.append(ctypes.c_double(value) if kind == "f64" else ctypes.c_float(value))
         else:
             values.append(ctypes.c_int64(value) if "64" in kind else ctypes.c_int32(value))
-    values.append(ctypes.c_uint64(scratch.data_ptr()))
-    values += [ctypes.c_uint64(0)] * (len(binary["parameters"]) - len(values))
+    values += [ctypes.c_uint64(scratch.data_ptr()), ctypes.c_uint64(0)][:scratches]
     pointers = [ctypes.cast(ctypes.byref(each), ctypes.c_void_p) for each in values]
     given = (ctypes.c_void_p * len(values))(*pointers)
 

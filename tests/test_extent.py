@@ -64,7 +64,7 @@ def test_an_extent_that_there_is_not_is_refused(extent: str) -> None:
         conftest._extent(extent)
 
 
-def test_the_projects_own_check_runs_both() -> None:
+def test_the_projects_own_check_runs_the_usual_tests_and_then_others() -> None:
     """Before a share of the rest, or all of it, it runs what the README says: the usual tests."""
     check = (ROOT / ".ci" / "run").read_text("utf-8")
     assert check.index("readme_command 2") < check.index('--extent "$share"')

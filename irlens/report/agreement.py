@@ -2,8 +2,8 @@
 
 Files of two compilations can end up in one directory, by a copy or by a damaged cache. Their
 figures would be reported as those of one kernel. Where several parts state the same, only headers
-are read: that costs a fraction of parsing the part. A part that is broken states nothing here; who
-needs it reports the error.
+are parsed: that costs a fraction of parsing the part. A part that is broken states nothing here;
+who needs it reports the error.
 """
 
 import re
@@ -22,7 +22,7 @@ from irlens.artifacts.entries import find_target
 from irlens.artifacts.identify import module_number, text_target
 from irlens.isa.dialect import kernel_named
 from irlens.model import files
-from irlens.model.capture import MANIFEST_NAME, Capture, Manifest, Metadata, Stage
+from irlens.model.capture import BINARY_STAGES, MANIFEST_NAME, Capture, Manifest, Metadata, Stage
 from irlens.model.config import Config
 from irlens.model.errors import ArtifactError, UnknownNameError
 from irlens.model.several import grouped
@@ -93,6 +93,8 @@ class _Part:
 
     def __init__(self, stage: Stage) -> None:
         self.name, self.content = stage.name, stage.read()
+        if stage.name not in BINARY_STAGES and b"\0" in self.content:
+            raise ArtifactError(f"{stage.name} is not text")
 
     @cached_property
     def head(self) -> str:
@@ -226,7 +228,9 @@ def _of_llir(part: _Part, kernel: str) -> Statements:
 def _of_attributes(part: _Part, header: str, vendor: str) -> Statements:
     """Return the limits of a kernel of LLVM IR; its header names the group of attributes."""
     names = _LLIR_ATTRIBUTES.findall(header)
-    begin = f"\nattributes {names[-1]} = {{".encode() if names else b"\0"
+    if not names:
+        return {}
+    begin = f"\nattributes {names[-1]} = {{".encode()
     group = part.content.partition(begin)[2].partition(b"\n")[0].decode("utf-8", "replace")
     stated = {}
     if threads := _LLIR_THREADS.search(group):

@@ -49,6 +49,25 @@ def test_every_part_states_something() -> None:
         }
 
 
+@pytest.mark.parametrize("stage", ["ttir", "ttgir", "llir", "ptx"])
+def test_a_part_that_is_no_text_states_nothing(stage: str) -> None:
+    capture = SAMPLES["softmax-h100"]
+    broken = Stage(stage, content=capture.stages[stage].read() + b"\0")
+    stated = read_statements(replace(capture, stages={**capture.stages, stage: broken}))
+    assert stated.keys() == read_statements(capture).keys() - {stage}
+
+
+def test_a_kernel_without_attributes_states_no_limits() -> None:
+    capture = SAMPLES["softmax-h100"]
+    content = capture.stages["llir"].read()
+    assert b" #0 !dbg" in content
+    bare = Stage("llir", content=content.replace(b" #0 !dbg", b" !dbg"))
+    whole = read_statements(capture)["llir"]
+    stated = read_statements(replace(capture, stages={**capture.stages, "llir": bare}))["llir"]
+    assert whole.keys() - stated.keys() == {"threads per CTA"}
+    assert stated.items() <= whole.items()
+
+
 def test_a_cubin_of_another_kernel_gives_no_figures() -> None:
     """A matmul for sm_80 needs 96 registers; the softmax for sm_75 beside it needs 26."""
     capture = splice(SAMPLES["matmul-a100"], "cubin", SAMPLES["softmax-t4"])

@@ -21,7 +21,6 @@ from irlens.analyze.time import estimate
 from irlens.analyze.time.counting import CostedLaunch, count, executed
 from irlens.analyze.time.counts import Counts
 from irlens.analyze.time.transfers import Transfers
-from irlens.isa.sass import units
 from irlens.model.estimate import RESOLUTION, Cause, TimeEstimate, TimeStep
 
 _SHOWN = 3
@@ -57,23 +56,20 @@ def _changes(launch: CostedLaunch) -> Iterator[tuple[Cause, int, str, Counts]]:
         yield "spills", fewer, "bytes", count(replace(launch, code=kept, moved=moved))
     if (change := _coalesced(launch)) is not None:
         sectors, moved = change
-        yield "coalescing", sectors, "sectors", count(replace(launch, moved=moved))
+        copied = {index: each.coalesced() for index, each in launch.code.wavefronts.items()}
+        code = replace(launch.code, wavefronts=copied)
+        yield "coalescing", sectors, "sectors", count(replace(launch, moved=moved, code=code))
     once = launch.distinct_read_bytes
     if not launch.moved.local_bytes and once < launch.moved.dram_read_bytes:
         fewer = round(once - launch.moved.dram_read_bytes)
         read_once = replace(launch.moved, dram_read_bytes=once)
         yield "rereads", fewer, "bytes", count(replace(launch, moved=read_once))
-    instructions, taken = launch.code.section.instructions, launch.code.wavefronts
-    spread = {
-        index: each.without_conflicts(units.shared_cycles(instructions[index]))
-        for index, each in taken.items()
-    }
-    if any(spread[index].cycles != each.cycles for index, each in taken.items()):
+    taken = launch.code.wavefronts
+    spread = {index: each.without_conflicts() for index, each in taken.items()}
+    if spread != taken:
         changed = count(replace(launch, code=replace(launch.code, wavefronts=spread)))
         runs = executed(launch.code, launch.followed)
-        conflicts = sum(
-            times * (taken[n].total - spread[n].total) for n, times in runs.items() if n in taken
-        )
+        conflicts = sum(times * taken[n].conflicts for n, times in runs.items() if n in taken)
         yield "bank_conflicts", -round(conflicts), "wavefronts", changed
     sms = launch.machine.gpu.sm_count or 1
     if (even := counts.ctas // sms * sms) and even < counts.ctas:

@@ -14,9 +14,11 @@ from irlens.analyze.banks import BANKS
 from irlens.model.source import SourceLocation
 from irlens.model.traffic import Access
 
+#: Bytes of a lane's copy that passes the L1, line by line: ``cp.async.ca`` of 4 and 8.
+COPIED_BY_LINES = (4, 8)
+LINE_BYTES = 128
 _LANES = 32
 _WORD = 4
-LINE_BYTES = 128
 _SECTOR_BYTES = 32
 #: Bytes that the L1 delivers in a cycle.
 _DELIVERED = 128
@@ -48,9 +50,9 @@ def occupied(
     Args:
         lines: 128-byte lines that the requests of each touch, added up.
         wavefronts: Cycles for which the L1 delivers what each loads.
-        copied: Places of the copies to shared memory, which is busy for as long as their words
-            take, and whether it is for their lines, too (``copying``): if not, the L1 is for what
-            they take beyond that.
+        copied: Places of the copies to shared memory, whose words occupy that and not the L1: True
+            where the time in shared memory includes their lines (``copying``), so that the L1 takes
+            nothing; else it takes what the lines need beyond the words.
     """
     taken = {"load": 0.0, "store": 0.0, "atomic": 0.0}
     of_request: dict[SourceLocation, float] = {}
@@ -73,10 +75,6 @@ def _sent(access: Access, lines: int) -> float:
     sectors = access.sectors or 0
     in_part = access.direction == "store" and access.bytes < _SECTOR_BYTES * sectors
     return sectors + lines if in_part else 0.0
-
-
-#: Bytes of a lane's copy that passes the L1, line by line: ``cp.async.ca`` of 4 and 8.
-COPIED_BY_LINES = (4, 8)
 
 
 def copying(lanes: Sequence[tuple[int, int] | None], size: int) -> int:

@@ -10,6 +10,9 @@ rows' addresses ("PTX ISA", ldmatrix). Two parts of an access to the same words 
 together, the four quarters of one of 16 bytes in pairs: an H200 takes two wavefronts where all
 lanes load the same 16 bytes, and one where they store the same 8.
 
+A copy of 4 or 8 bytes a lane occupies shared memory for longer, since it writes the lines of global
+memory one after the other (``l1_requests.copying``).
+
 Nsight Compute counts these wavefronts, and more where an access meets other traffic in flight to
 shared memory: it counts those as bank conflicts too, but not all of those that meet wgmma of
 another CTA on the SM.
@@ -54,24 +57,27 @@ class Wavefronts(msgspec.Struct, frozen=True):
     Attributes:
         total: All of them; 0 where no lane takes part.
         conflicts: Those of them that bank conflicts add.
-        copying: Cycles of a copy whose lines of global memory count, too; 0 for other accesses.
+        lines: Cycles that a copy's lines of global memory add to them; 0 for other accesses.
         spread: The same without bank conflicts.
     """
 
     total: float
     conflicts: float
-    copying: float = 0.0
+    lines: float = 0.0
     spread: float = 0.0
 
     @property
     def cycles(self) -> float:
         """Cycles for which shared memory is occupied."""
-        return self.copying or self.total
+        return self.total + self.lines
 
-    def without_conflicts(self, least: float) -> "Wavefronts":
-        """Return it without bank conflicts: ``least`` is what its width needs, 0 if unknown."""
-        total = min(self.total, least or self.total)
-        return Wavefronts(total, 0.0, self.spread, self.spread)
+    def without_conflicts(self) -> "Wavefronts":
+        """Return it without bank conflicts."""
+        return Wavefronts(self.total - self.conflicts, 0.0, self.spread, self.spread)
+
+    def coalesced(self) -> "Wavefronts":
+        """Return it with one line for the lanes that are copied together."""
+        return replace(self, lines=min(self.lines, 1.0), spread=min(self.spread, 1.0))
 
 
 class _Address(msgspec.Struct, frozen=True):
@@ -282,7 +288,7 @@ class _Warps:
         return place, known
 
     def _lines(self, source: _Address, takes: "NDArray[Any]") -> "NDArray[Any] | None":
-        """Return the 128-byte lines that lanes copy from, by warp; ``None`` if one is unknown."""
+        """Return the 128-byte lines that lanes copy from, by warp; ``None`` if any is unknown."""
         import numpy as np
 
         place, known = self._place(source)
@@ -368,7 +374,11 @@ def _copying(
     size = units.lane_bytes(instruction)
     taken = [None if at is None else (at, line) for at, line in zip(addresses, lines, strict=True)]
     spread = [None if each is None else (lane * size, each[1]) for lane, each in enumerate(taken)]
-    return replace(found, copying=copying(taken, size), spread=copying(spread, size))
+    return replace(
+        found,
+        lines=copying(taken, size) - found.total,
+        spread=copying(spread, size) - (found.total - found.conflicts),
+    )
 
 
 def _address(instruction: Instruction, operand: Operand) -> _Address:
