@@ -7,6 +7,7 @@ from irlens.analyze.counterfactuals import Change, Symptom, changes_for
 from irlens.isa.mlir import parse
 from irlens.model.config import Config
 from irlens.model.report import Blame, Finding
+from irlens.model.source import SourceLocation
 
 TTIR = """module {
   tt.func public @k(%a: i32, %time: i32, %n_cols: i32, %x: !tt.ptr<f32>) {
@@ -142,3 +143,29 @@ def test_the_last_stride_of_a_descriptor_becomes_1(arguments: str, last: str) ->
     constant = f"%irlens_constant_{last.removeprefix('%')}"
     assert f"{constant} = arith.constant 1 : i64" in first.ttir
     assert f"tt.splat {constant} : i64" in first.ttir
+
+
+SUMMED = """module {
+  tt.func public @k(%n: i32, %a: tensor<16x16xf16>, %q: !tt.ptr<i32>) {
+    %cst = arith.constant dense<0.000000e+00> : tensor<16x16xf16>
+    %r = scf.for %i = %n to %n step %n iter_args(%t = %cst) -> (tensor<16x16xf16>)  : i32 {
+      tt.store %q, %i : !tt.ptr<i32>
+      %d = tt.dot %a, %a, %t : tensor<16x16xf16> * tensor<16x16xf16> -> tensor<16x16xf16> loc("k.py":3:1)
+      scf.yield %d : tensor<16x16xf16>
+    }
+    tt.return
+  }
+}
+"""
+
+
+def test_a_sum_is_fp32_behind_a_store_of_its_loop() -> None:
+    finding = Finding(
+        code="IRL404", severity="warning", message="", hint="", stage="ttgir", line=1,
+        source=SourceLocation("k.py", 3, 1), blame=Blame(reason="", kind="type"),
+    )  # fmt: skip
+    config = Config(num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, constexprs={}, args={})
+    module = parse(SUMMED, stage="ttir")
+    (change,) = changes_for(Symptom(finding, module, config))
+    assert "tt.store" not in change.ttir
+    assert "-> tensor<16x16xf32>" in change.ttir

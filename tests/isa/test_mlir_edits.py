@@ -227,3 +227,84 @@ def test_a_while_loop_with_another_condition_stays() -> None:
     module = _read(COUNTED.replace("RELATION", "ne"))
     (loop,) = module.named("scf.while")
     assert edits.as_for(module, loop, 3) == module.text
+
+
+CALLING = """\
+#loc = loc("k.py":1:1)
+module {
+  tt.func public @k(%x: !tt.ptr<i32>, %n: i32) {
+    %c0_i32 = arith.constant 0 : i32 loc(#loc)
+    %a = tt.call @k.tripled(%n) : (i32) -> i32 loc(#loc)
+    %a_0 = tt.call @k.tripled(%a) : (i32) -> i32 loc(#loc)
+    scf.for %i = %c0_i32 to %n step %a_0  : i32 {
+      %0 = tt.call @k.tripled(%i) : (i32) -> i32 loc(#loc)
+      tt.store %x, %0 : !tt.ptr<i32> loc(#loc)
+    } loc(#loc)
+    %0 = arith.addi %a, %a_0 : i32 loc(#loc)
+    tt.store %x, %0 : !tt.ptr<i32> loc(#loc)
+    tt.return loc(#loc)
+  } loc(#loc)
+  tt.func private @k.tripled(%n: i32) -> i32 {
+    %0 = arith.muli %n, %n : i32 loc(#loc)
+    tt.return %0 : i32 loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+"""
+EARLY = """\
+    %0 = arith.cmpi sgt, %n, %n : i32 loc(#loc)
+    cf.cond_br %0, ^bb1, ^bb2 loc(#loc)
+  ^bb1:  // pred: ^bb0
+    tt.return %n : i32 loc(#loc)
+  ^bb2:  // pred: ^bb0
+    %1 = arith.muli %n, %n : i32 loc(#loc)
+    tt.return %1 : i32 loc(#loc)
+"""
+
+
+def test_calls_of_what_calls_return_are_inlined() -> None:
+    lines = edits.with_inlined(_read(CALLING)).splitlines()
+    one, two, three = (f"%irlens_constant_{number}_0" for number in (1, 2, 4))
+    assert lines[4:7] == [
+        f"    {one} = arith.muli %n, %n : i32 loc(#loc)",
+        f"    {two} = arith.muli {one}, {one} : i32 loc(#loc)",
+        f"    scf.for %i = %c0_i32 to %n step {two}  : i32 {{",
+    ]
+    assert f"tt.store %x, {three} :" in lines[8]
+    assert lines[10:12] == [
+        f"    %0 = arith.addi {one}, {two} : i32 loc(#loc)",
+        "    tt.store %x, %0 : !tt.ptr<i32> loc(#loc)",  # the loop's %0 is another one
+    ]
+
+
+@pytest.mark.parametrize("value", ["%n : i32 ", "%1 : i32 ", ""])
+def test_a_function_that_returns_early_is_not_inlined(value: str) -> None:
+    """The last operation of its first block is a branch: its operand is no result."""
+    before, _, after = CALLING.partition("    %0 = arith.muli %n, %n")
+    text = before + EARLY + after.partition("loc(#loc)\n")[2].partition("loc(#loc)\n")[2]
+    module = _read(text.replace("tt.return %n : i32 ", f"tt.return {value}"))
+    assert edits.with_inlined(module) == module.text
+
+
+SUMS = """\
+#loc = loc("k.py":1:1)
+module {
+  tt.func public @k(%n: i32, %a: tensor<16x16xf16>, %q: !tt.ptr<i32>) {
+    %cst = arith.constant dense<0.000000e+00> : tensor<16x16xf16> loc(#loc)
+    %cst_0 = arith.constant dense<1.000000e+00> : tensor<16x16xf16> loc(#loc)
+    %r:3 = scf.for %i = %n to %n step %n iter_args(%t = %cst, %u = %cst, %w = %cst_0) -> (tensor<16x16xf16>, tensor<16x16xf16>, tensor<16x16xf16>)  : i32 {
+      tt.store %q, %i : !tt.ptr<i32> loc(#loc)
+      %d = tt.dot %a, %a, %u : tensor<16x16xf16> * tensor<16x16xf16> -> tensor<16x16xf16> loc(#loc)
+      scf.yield %t, %d, %w : tensor<16x16xf16>, tensor<16x16xf16>, tensor<16x16xf16> loc(#loc)
+    } loc(#loc)
+    tt.return loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+"""  # noqa: E501
+
+
+def test_one_sum_of_several_is_fp32() -> None:
+    module = _read(SUMS)
+    (loop,), (dot,) = module.named("scf.for"), module.named("tt.dot")
+    text = edits.with_single_sum(module, loop, dot)
+    assert "iter_args(%t = %cst, %u = %irlens_constant_widened, %w = %cst_0)" in text
+    assert "%irlens_constant_widened = arith.extf %cst :" in text

@@ -177,9 +177,9 @@ def _alone(symptom: Symptom) -> Iterator[Change]:
             if str(dot.result_type.element) not in ("f16", "bf16"):
                 return
             alone = parse(text, stage=module.stage)
-            text = edits.with_single_sum(
-                alone, alone.operations[loop.index], alone.operations[dot.index]
-            )
+            summed = alone.operations[loop.index]
+            its_dot = next(each for each in alone.own(summed) if each.values == dot.values)
+            text = edits.with_single_sum(alone, summed, its_dot)
             words = "the product added to the sum as it is, in fp32"
         yield Change(words, ttir=text)
 

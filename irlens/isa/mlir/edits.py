@@ -30,6 +30,7 @@ _WHILE = re.compile(
     r"(?P<results> *%\S+ = )scf\.while \((?P<first>.*)\) : \(.*\) -> \(?(?P<types>[^()]*)\)? \{"
 )
 _TILE = re.compile(r"tensor<(\d+)x(\d+)x")
+_VALUE = re.compile(r"%[\w$.#-]+")
 _PRECISION = re.compile(r"(?<=inputPrecision = )\w+")
 
 
@@ -284,7 +285,7 @@ def with_operand(module: Module, operation: Operation, number: int, value: int) 
     lines = module.text.split("\n")
     at = operation.span.line - 1
     head, equals, rest = lines[at].partition(" = ")
-    found = list(re.finditer(r"%[\w$.#-]+", rest))
+    found = list(_VALUE.finditer(rest))
     if not equals or number >= len(found):
         return module.text
     start, stop = found[number].span()
@@ -490,8 +491,8 @@ def with_single_sum(module: Module, loop: Operation, dot: Operation) -> str:
     # What else is computed of the sum in the loop is left over.
     before = narrowed(names[place], 1, opens + 1, adds) + narrowed(names[place], 1, adds + 1, ends)
     after = narrowed(dot.results[0][0], 2, adds + 1, ends)
-    widened = f"%{_OWN}_widened"
-    lines[opens] = retyped(lines[opens].replace(f"= {first}", f"= {widened}"), " -> (", ")")
+    widened, initial = f"%{_OWN}_widened", rf"(?<=[( ]{re.escape(names[place])} = )\S+?(?=[,)])"
+    lines[opens] = retyped(re.sub(initial, widened, lines[opens], count=1), " -> (", ")")
     converted = f"{widened} = arith.extf {first} : {narrow} to {wide}"
     lines[opens] = f"{converted}\n{lines[opens]}\n{before.splitlines()[1]}"
     lines[adds] = wide.join(lines[adds].rsplit(narrow, 1)) + after
@@ -500,20 +501,25 @@ def with_single_sum(module: Module, loop: Operation, dot: Operation) -> str:
 
 
 def with_inlined(module: Module) -> str:
-    """Return the text with what functions do in place of their calls from the kernel."""
+    """Return the text with what functions do in place of their calls from the kernel.
+
+    It stays as it is if a function has several blocks: one that returns early.
+    """
     functions = {
         word: each for each in module.named("tt.func") for word in each.words if word[0] == "@"
     }
     kernel, lines = module.kernel, module.text.split("\n")
-    if kernel is None:
-        return module.text
-    for number, call in enumerate(module.body(kernel)):
+    for number, call in enumerate(module.body(kernel) if kernel is not None else ()):
         function = functions.get(call.words[0]) if call.does == "call" else None
         if function is None or not function.blocks:
             continue
         body = [module.operations[n] for n in function.blocks[0].operations]
-        arguments = (each.name for each in function.parameters)
-        names = dict(zip(arguments, call.operands, strict=True))
+        if len(function.blocks) > 1 or body[-1].does != "return":
+            return module.text
+        row, arguments = call.span.line - 1, (each.name for each in function.parameters)
+        # Calls before it have renamed its operands.
+        given = _VALUE.findall(lines[row].partition(f"{call.words[0]}(")[2])
+        names = dict(zip(arguments, given, strict=True))
         for each in module.body(function):
             names |= {name: f"%{_OWN}_{number}_{name[1:]}" for name, _ in each.results}
             names |= {
@@ -522,12 +528,21 @@ def with_inlined(module: Module) -> str:
                 for each in block.arguments
             }
         start, stop = body[0].span.line - 1, body[-1].span.line - 1
-        lines[call.span.line - 1] = _with_names("\n".join(lines[start:stop]), names)
+        lines[row] = _with_names("\n".join(lines[start:stop]), names)
         returned = [_with_names(each, names) for each in body[-1].operands]
         named = dict(zip(call.values, returned, strict=True))
-        for at in range(call.span.line, kernel.span.end_line):
+        for at in range(row + 1, _scope_end(module, call)):
             lines[at] = _with_names(lines[at], named)
     return "\n".join(lines)
+
+
+def _scope_end(module: Module, operation: Operation) -> int:
+    """Return the last line of the region that an operation is in, where its results are known."""
+    around = module.operations[operation.parent] if operation.parent is not None else operation
+    ends = (module.operations[each.blocks[-1].operations[-1]] for each in around.regions)
+    return next(
+        (each.span.end_line for each in ends if each.index >= operation.index), around.span.end_line
+    )
 
 
 def _with_names(text: str, names: Mapping[str, str]) -> str:
