@@ -145,12 +145,13 @@ def test_the_last_stride_of_a_descriptor_becomes_1(arguments: str, last: str) ->
     assert f"tt.splat {constant} : i64" in first.ttir
 
 
-SUMMED = """module {
+SUMMED = """#at = loc("k.py":3:1)
+module {
   tt.func public @k(%n: i32, %a: tensor<16x16xf16>, %q: !tt.ptr<i32>) {
     %cst = arith.constant dense<0.000000e+00> : tensor<16x16xf16>
     %r = scf.for %i = %n to %n step %n iter_args(%t = %cst) -> (tensor<16x16xf16>)  : i32 {
       tt.store %q, %i : !tt.ptr<i32>
-      %d = tt.dot %a, %a, %t : tensor<16x16xf16> * tensor<16x16xf16> -> tensor<16x16xf16> loc("k.py":3:1)
+      %d = tt.dot %a, %a, %t : tensor<16x16xf16> * tensor<16x16xf16> -> tensor<16x16xf16> loc(#at)
       scf.yield %d : tensor<16x16xf16>
     }
     tt.return
@@ -169,3 +170,96 @@ def test_a_sum_is_fp32_behind_a_store_of_its_loop() -> None:
     (change,) = changes_for(Symptom(finding, module, config))
     assert "tt.store" not in change.ttir
     assert "-> tensor<16x16xf32>" in change.ttir
+
+
+COLUMN_OF_TILE = """module {
+  tt.func public @k(%x: !tt.ptr<f32>, %n: i32) {
+    %0 = tt.splat %x : !tt.ptr<f32> -> tensor<16x64x!tt.ptr<f32>>
+    %1 = tt.splat %n : i32 -> tensor<16xi32>
+    %r = tt.make_range {end = 16 : i32, start = 0 : i32} : tensor<16xi32>
+    %rows = arith.addi %r, %1 : tensor<16xi32>
+    %2 = tt.expand_dims %rows {axis = AXIS : i32} : tensor<16xi32> -> tensor<SHAPExi32>
+    %3 = tt.broadcast %2 : tensor<SHAPExi32> -> tensor<16x64xi32>
+    %4 = tt.addptr %0, %3 : tensor<16x64x!tt.ptr<f32>>, tensor<16x64xi32>
+    %v = tt.load %4 : tensor<16x64x!tt.ptr<f32>>
+    tt.return
+  }
+}
+"""
+COLUMN_LOAD = 10
+
+
+@pytest.mark.parametrize(
+    ("axis", "shape", "dimension", "is_hinted"),
+    [
+        ("1", "16x1", 1, False),
+        ("1", "16x1", -1, False),
+        ("1", "16x1", 0, True),
+        ("1", "16x1", -2, True),
+        ("0", "1x16", 1, True),
+        ("0", "1x16", 0, False),
+    ],
+)
+def test_amd_offsets_are_contiguous_along_their_own_dimension(
+    axis: str, shape: str, dimension: int, *, is_hinted: bool
+) -> None:
+    finding = Finding(
+        code="IRL302", severity="warning", message="", hint="", stage="ttir", line=COLUMN_LOAD,
+        source=None, blame=Blame(reason="", kind="untold", dimension=dimension),
+    )  # fmt: skip
+    config = Config(num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, constexprs={}, args={})
+    text = COLUMN_OF_TILE.replace("AXIS", axis).replace("SHAPE", shape)
+    symptom = Symptom(finding, parse(text, stage="ttir"), config, is_amd=True)
+    (change,) = changes_for(symptom)
+    rows, address = (change.ttir.splitlines()[number] for number in (5, 8))
+    assert "tt.contiguity" in address
+    assert ("tt.contiguity = dense<4> : tensor<1xi32>" in rows) == is_hinted
+
+
+SPREAD = """#at = loc("k.py":3:1)
+module {
+  tt.func public @k(%x: !tt.ptr<i8>, %n: i32) {
+    %r = tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32>
+    %0 = tt.splat %x : !tt.ptr<i8> -> tensor<256x!tt.ptr<i8>>
+    %1 = tt.addptr %0, %r : tensor<256x!tt.ptr<i8>>, tensor<256xi32>
+    %v = tt.load %1 : tensor<256x!tt.ptr<i8>> loc(#at)
+    tt.return
+  }
+}
+"""
+
+
+def test_each_of_two_causes_is_tried_alone_first() -> None:
+    """A load that is only too narrow is not spread over too many threads."""
+    finding = Finding(
+        code="IRL203", severity="warning", message="", hint="", stage="ttgir", line=1,
+        source=SourceLocation("k.py", 3, 1),
+        blame=Blame(reason="it is small", kind="spread", suffices=4),
+    )  # fmt: skip
+    config = Config(num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, constexprs={}, args={})
+    found = changes_for(Symptom(finding, parse(SPREAD, stage="ttir"), config))
+    alone = [each.words for each in found[:-1]]
+    *_, told, both = found
+    assert alone == ["num_warps=2", "num_warps=1", told.words]
+    assert told.settings == {}
+    assert told.cause == "the compiler does not know that the addresses are contiguous"
+    assert both.words == f"num_warps=1, and {told.words}"
+    assert both.cause == f"{told.cause}, and it is small"
+
+
+def test_a_flag_is_no_extent_of_a_tile() -> None:
+    """``True`` equals 1."""
+    finding = Finding(
+        code="IRL309", severity="warning", message="", hint="", stage="ttir", line=LOAD,
+        source=None, blame=Blame(reason="", kind="lanes"),
+    )  # fmt: skip
+    text = TTIR.replace("<16x", "<1x")
+    config = Config(
+        num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, args={},
+        constexprs={"FLAG": True, "ROWS": 1},
+    )  # fmt: skip
+    symptom = Symptom(finding, parse(text, stage="ttir"), config, target="gfx942")
+    found = changes_for(symptom)
+    assert not any("FLAG" in each.words for each in found)
+    (both,) = (each for each in found if each.words == "ROWS=64, num_warps=1")
+    assert not both.is_cause

@@ -1,7 +1,7 @@
 """Changes against accesses that are narrow, uncoalesced, misaligned or repeated."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 
 from msgspec.structs import replace
@@ -117,9 +117,13 @@ def side_by_side(
         hints[address.index] = address, edits.contiguity(address, elements, dimension)
         if not symptom.is_amd or address.does != "offset":
             continue
-        made = _unstretched(module, address, 1)
-        if made is not None and len(made.result_type.shape) in (1, len(address.result_type.shape)):
-            hints[made.index] = made, edits.contiguity(made, elements, dimension, elements)
+        every = range(max(1, len(address.result_type.shape)))
+        made, dimensions = _unstretched(module, address, 1, every)
+        if made is None or every[dimension] not in dimensions:
+            continue
+        along = dimensions.index(every[dimension])
+        if made.result_type.shape[along:][:1] != (1,):
+            hints[made.index] = made, edits.contiguity(made, elements, along, elements)
     return list(hints.values())
 
 
@@ -129,18 +133,26 @@ def equal(
     """Return the hints that neighbours share a mask value, for AMD also before it is stretched."""
     masks = list(masks)
     stretched = (each for each in masks if symptom.is_amd and each.does in _STRETCHES)
-    made = [_unstretched(symptom.module, each) for each in stretched]
+    made = [_unstretched(symptom.module, each)[0] for each in stretched]
     every = {each.index: each for each in (*masks, *filter(None, made))}
     return [(each, edits.constancy(each, elements)) for each in every.values()]
 
 
-def _unstretched(module: Module, operation: Operation, number: int = 0) -> Operation | None:
-    """Return what computes an operand, before it is stretched to the shape of others."""
+def _unstretched(
+    module: Module, operation: Operation, number: int = 0, dimensions: Sequence[int] = ()
+) -> tuple[Operation | None, Sequence[int]]:
+    """Return what computes an operand, before it is stretched to the shape of others.
+
+    Args:
+        dimensions: Of the tile that the operand has; those that it has before are returned, too.
+    """
     value = module.values.operands[operation.index][number]
     made = module.operations[value.operation] if value and value.region is None else None
     if made is not None and made.does in _STRETCHES:
-        return _unstretched(module, made)
-    return made if made is not None and made.operands else None
+        inserted = made.integer("axis") if made.does == "insert" else None
+        rest = [each for place, each in enumerate(dimensions) if place != inserted]
+        return _unstretched(module, made, dimensions=rest)
+    return (made if made is not None and made.operands else None), dimensions
 
 
 def of_uncoalesced(symptom: Symptom) -> Iterator[Change]:
@@ -384,9 +396,11 @@ def _one_warp(symptom: Symptom, access: Operation) -> Iterator[Change]:
     lanes = gpus.by_arch(symptom.target).arch.warp_size if symptom.target else 0
     tile = next((each for each in access.types if isinstance(each, Tensor)), None)
     for name, value in symptom.config.constexprs.items():
-        if tile is not None and tile.shape[-1] == value and int(value) < lanes:
+        if not isinstance(value, int) or isinstance(value, bool) or value >= lanes:
+            continue
+        if tile is not None and tile.shape[-1] == value:
             settings = {name: str(lanes), "num_warps": "1"}
-            yield Change(f"{name}={lanes}, num_warps=1", settings, grows=-1)
+            yield relieving(Change(f"{name}={lanes}, num_warps=1", settings))
 
 
 def of_fence(symptom: Symptom) -> Iterator[Change]:

@@ -41,6 +41,7 @@ from irlens.model.source import SourceLocation
 #: Stages to ask for where a loop has none.
 _STAGES = 3
 _MOST_THREADS = 1024
+_UNKNOWN = "the compiler does not know that the addresses are contiguous"
 _ITSELF = " itself (tl.range)"
 #: Bytes that a thread loads at a time at most.
 _WIDEST = 16
@@ -68,12 +69,7 @@ def of_load(symptom: Symptom) -> Iterator[Change]:
     if reason == refusals.NO_CP_ASYNC:
         yield Change("compiled for sm_80, which has asynchronous copies", {"target": "sm_80"})
     elif symptom.blame.kind == "spread" and load is not None:
-        yield from fewer_warps(symptom)
-        yield from larger_tile(symptom, load, _MOST_THREADS, symptom.blame.suffices or 1)
-        few = (symptom.config.num_warps or 1) // (symptom.blame.suffices or 1)
-        for told in _contiguous(symptom, symptom.operations("load")) if few else ():
-            words = f"num_warps={few}, and {told.words}"
-            yield replace(told, words=words, settings={"num_warps": str(few)})
+        yield from _less_spread(symptom, load)
     elif reason in (refusals.NARROW, refusals.SMALL):
         yield from _wider(symptom, load)
     elif reason == refusals.CHAINED and loop is not None:
@@ -97,6 +93,19 @@ def of_load(symptom: Symptom) -> Iterator[Change]:
             yield Change(words, ttir=text, cause="the loop has warp_specialize=True")
         yield from _one_way(symptom, loop)
         yield from _of_mask(module, load)
+
+
+def _less_spread(symptom: Symptom, load: Operation) -> Iterator[Change]:
+    """Yield fewer threads, a larger tile, known contiguity, then fewer threads with that."""
+    yield from fewer_warps(symptom)
+    yield from larger_tile(symptom, load, _MOST_THREADS, symptom.blame.suffices or 1)
+    few = (symptom.config.num_warps or 1) // (symptom.blame.suffices or 1)
+    for told in _contiguous(symptom, symptom.operations("load")):
+        yield replace(told, cause=_UNKNOWN)
+        if few:  # neither alone removed it
+            words, settings = f"num_warps={few}, and {told.words}", {"num_warps": str(few)}
+            cause = f"{_UNKNOWN}, and {symptom.blame.reason}"
+            yield replace(told, words=words, settings=settings, cause=cause)
 
 
 def _wider(symptom: Symptom, load: Operation | None) -> Iterator[Change]:
