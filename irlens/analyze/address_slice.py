@@ -6,8 +6,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.solver import reach
-from irlens.isa.mlir import Module, Operation
+from irlens.isa.mlir import Argument, Module, Operation
 from irlens.isa.mlir.copies import BY_THREADS, HANDED_ON
+from irlens.isa.mlir.edits import loaded_type
 from irlens.isa.mlir.global_memory import may_write
 from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.parser import parse
@@ -33,6 +34,13 @@ _LOOP_BOUNDS = 3
 ALL_BOUNDS, START_AND_STEP = slice(_LOOP_BOUNDS), slice(0, _LOOP_BOUNDS, 2)
 _SUMS = frozenset({"add", "subtract", "offset"})
 _DIVISIONS = frozenset({"remainder", "remainder unsigned", "divide", "divide unsigned"})
+#: Where operations that hand on a pointer have it among what they read.
+_POINTERS: dict[Deed | None, slice] = {
+    **dict.fromkeys(("offset", "recast", "spread", "insert", "stretch"), slice(1)),
+    **dict.fromkeys(("reshape", "transpose"), slice(1)),
+    **dict.fromkeys(("if", "select"), slice(1, None)),
+    **dict.fromkeys(("for", "while"), slice(None)),
+}
 
 
 def computed_from(
@@ -46,24 +54,46 @@ def computed_from(
         operands: How many operands to follow, from the first one; all if ``None``.
         bounds: Which bounds of a loop its number follows from.
     """
-    values = module.values
-
-    def before(value: Value) -> Iterator[Value]:
-        maker = module.operations[value.operation]
-        read = values.operands[maker.index]
-        is_branch = bool(maker.regions) and maker.does != "function"
-        ends = [each.index for each in module.body(maker) if each.does == "yield"] * is_branch
-        if maker.does == "for":
-            carried = value.number - (value.region is not None)
-            given = read[_LOOP_BOUNDS + carried :][:1]
-            read, end = (read[bounds], ()) if carried < 0 else (given, values.operands[ends[-1]])
-            read += end[carried : carried + 1]
-        else:
-            read += tuple(each for end in ends for each in values.operands[end])
-        yield from filter(None, read)
-
-    seen = reach(filter(None, values.operands[operation.index][:operands]), before)
+    read = filter(None, module.values.operands[operation.index][:operands])
+    seen = reach(read, lambda value: filter(None, _read(module, value, bounds)))
     return tuple(module.operations[each] for each in sorted({e.operation for e in seen}))
+
+
+def _read(module: Module, value: Value, bounds: slice) -> tuple[Value | None, ...]:
+    """Return what a value is made of: its operation's operands, and what its regions yield."""
+    values, maker = module.values, module.operations[value.operation]
+    read = values.operands[maker.index]
+    if not maker.regions or maker.does == "function":
+        return read
+    ends = [values.operands[each.index] for each in module.body(maker) if each.does == "yield"]
+    if maker.does != "for":
+        return sum(ends, read)
+    carried = value.number - (value.region is not None)
+    if carried < 0:
+        return read[bounds]
+    return read[_LOOP_BOUNDS + carried :][:1] + ends[-1][carried : carried + 1]
+
+
+def pointer_sources(module: Module, access: Operation) -> list[Argument | Operation]:
+    """Return what the pointers of an access come from: the kernel's arguments, loads and the like.
+
+    Neither offsets are followed nor the operands of a load.
+    """
+
+    def before(value: Value) -> list[Value]:
+        at = _POINTERS.get(module.operations[value.operation].does, slice(0))
+        return [*filter(None, _read(module, value, ALL_BOUNDS)[at])]
+
+    seen = reach(filter(None, module.values.operands[access.index][:1]), before)
+    found: list[Argument | Operation] = []
+    for index, number in sorted({(e.operation, e.number) for e in seen if not before(e)}):
+        maker = module.operations[index]
+        if maker is module.kernel:
+            argument = maker.parameters[number]
+            found += [argument] * isinstance(argument.type, Pointer)
+        elif maker.does != "load" or isinstance(loaded_type(maker).element, Pointer):
+            found.append(maker)
+    return found
 
 
 def computed_beside(module: Module, operation: Operation, number: int) -> list[Operation]:

@@ -37,12 +37,11 @@ AMD; NVIDIA's accesses have predicates.
 
 from collections.abc import Iterator
 
-from irlens.analyze.address_slice import computed_from
+from irlens.analyze.address_slice import pointer_sources
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
-from irlens.isa.mlir import Operation
+from irlens.isa.mlir import Argument, Module, Operation
 from irlens.isa.mlir.operations import POINTER_RANGE
-from irlens.isa.mlir.types import Pointer
 from irlens.model.report import Blame, Severity
 from irlens.rules import Match, Place
 
@@ -51,8 +50,6 @@ NAME = "branched-access"
 SEVERITY: Severity = "note"
 NEEDS = ("ttir", "ttgir")
 
-#: What makes a pointer of an integer.
-_LOADED = "tt.int_to_ptr"
 #: Accesses by addresses, and the number of their operands without a mask.
 _UNMASKED = {"tt.load": 1, "tt.store": 2, "ttg.async_copy_global_to_local": 2}
 
@@ -70,14 +67,18 @@ def on_request(facts: Facts) -> Iterator[Match]:
 def _matches(facts: Facts, *, costly: bool) -> Iterator[Match]:
     if facts.amdgcn is None or facts.ttgir is None or facts.ttir is None:
         return
-    costs = {e.location: _is_costly(facts, e) for e in facts.ttgir.named(*_UNMASKED) if e.types}
+    costs = {
+        each.location: _is_costly(facts.ttgir, each)
+        for each in facts.ttgir.named(*_UNMASKED)
+        if each.types
+    }
     loops = {each for each, is_costly in costs.items() if is_costly}
     reported = set()
     for access in facts.ttir.named("tt.load", "tt.store"):
         location, source = access.location, user_line(access)
         if location not in costs or (location in loops) != costly or location in reported:
             continue
-        names = _of_unknown_size(facts, access)
+        names = _of_unknown_size(facts.ttir, access)
         if names is None:
             continue
         reported.add(location)
@@ -95,38 +96,29 @@ def _matches(facts: Facts, *, costly: bool) -> Iterator[Match]:
                 " a mask in it"
             ),
             place=Place("ttir", access.span.line, source),
-            blame=Blame(reason=reason, arguments=list(names)),
+            blame=Blame(reason=reason, arguments=names),
         )
 
 
-def _is_costly(facts: Facts, access: Operation) -> bool:
+def _is_costly(module: Module, access: Operation) -> bool:
     """Whether an access of the ttgir is in a loop, under a mask."""
-    operations = facts.ttgir.operations if facts.ttgir is not None else ()
     parent = access.parent
-    while parent is not None and operations[parent].does not in ("for", "while"):
-        parent = operations[parent].parent
+    while parent is not None and module.operations[parent].does not in ("for", "while"):
+        parent = module.operations[parent].parent
     return parent is not None and len(access.operands) > _UNMASKED[access.name]
 
 
-def _of_unknown_size(facts: Facts, access: Operation) -> list[str] | None:
-    """Return the pointers of an access that may be to 2 GB or more; ``None`` if another reason.
+def _of_unknown_size(module: Module, access: Operation) -> list[str] | None:
+    """Return the arguments an access goes through that may have 2 GB or more; ``None`` if none has.
 
-    None of the kernel's where it loads them from memory.
+    The list is empty where the kernel loads the pointers from memory.
     """
-    module = facts.ttir
-    if module is None or module.kernel is None or not access.operand_type.shape:
+    if not access.operand_type.shape:
         return None
-    chain = computed_from(module, access, 1)
-    loads = [
-        each for each in chain if each.does == "load" and isinstance(each.result_type, Pointer)
-    ]
-    if loads or any(each.name == _LOADED for each in chain):
-        return []
-    read = {name for each in (access, *chain) for name in each.operands}
-    names = [
-        each.name.removeprefix("%")
-        for each in module.kernel.parameters
-        if isinstance(each.type, Pointer) and each.name in read - {*access.operands[1:]}
-        if POINTER_RANGE not in each.attributes
-    ]
+    names: list[str] = []
+    for each in pointer_sources(module, access):
+        if isinstance(each, Argument):
+            names += [each.name.removeprefix("%")] * (POINTER_RANGE not in each.attributes)
+        elif each.does in ("load", "to pointer"):
+            return []
     return names or None

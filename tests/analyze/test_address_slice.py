@@ -3,6 +3,7 @@ from irlens.analyze.address_slice import (
     START_AND_STEP,
     argument_roles,
     computed_from,
+    pointer_sources,
 )
 from irlens.isa.mlir import Operation, parse
 
@@ -72,3 +73,57 @@ def test_a_loop_hands_each_value_on_by_itself() -> None:
     assert names(numbered, bounds=ALL_BOUNDS) == ["%n", "%o", "%q"]
     assert names(numbered, bounds=START_AND_STEP) == ["%o", "%q"], "where a loop ends is no address"
     assert names(carried, bounds=START_AND_STEP) == ["%p1"]
+
+
+POINTERS = """
+module {
+  tt.func public @k(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %m: !tt.ptr<i32>, %b: i1, %c0: i32,
+      %c1: i32) {
+    %n = tt.load %m : !tt.ptr<i32>
+    %long = tt.load %m : !tt.ptr<i64>
+    %at = tt.addptr %x, %n : !tt.ptr<f32>, i32
+    %indirect = tt.load %at : !tt.ptr<f32>
+    %made = tt.int_to_ptr %long : i64 -> !tt.ptr<f32>
+    %address = tt.addptr %made, %n : !tt.ptr<f32>, i32
+    %loaded = tt.load %address : !tt.ptr<f32>
+    %either = arith.select %b, %x, %y : !tt.ptr<f32>
+    %chosen = tt.load %either : !tt.ptr<f32>
+    %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%p = %x, %q = %y)
+        -> (!tt.ptr<f32>, !tt.ptr<f32>) : i32 {
+      %carried = tt.load %q : !tt.ptr<f32>
+      %k = tt.load %m : !tt.ptr<i32>
+      %p1 = tt.addptr %p, %c1 : !tt.ptr<f32>, i32
+      %q1 = tt.addptr %q, %k : !tt.ptr<f32>, i32
+      scf.yield %p1, %q1 : !tt.ptr<f32>, !tt.ptr<f32>
+    }
+    %one = scf.if %b -> (!tt.ptr<f32>) {
+      scf.yield %x : !tt.ptr<f32>
+    } else {
+      scf.yield %made : !tt.ptr<f32>
+    }
+    %branched = tt.load %one : !tt.ptr<f32>
+    tt.return
+  }
+}
+"""
+
+
+def test_pointers_are_followed_without_their_offsets() -> None:
+    module = parse(POINTERS, stage="ttir")
+    sources = {
+        load.results[0][0]: [
+            each.results[0][0] if isinstance(each, Operation) else each.name
+            for each in pointer_sources(module, load)
+        ]
+        for load in module.named("tt.load")
+    }
+    assert sources == {
+        "%n": ["%m"],
+        "%long": ["%m"],
+        "%indirect": ["%x"],
+        "%loaded": ["%made"],
+        "%chosen": ["%x", "%y"],
+        "%carried": ["%y"],
+        "%k": ["%m"],
+        "%branched": ["%x", "%made"],
+    }

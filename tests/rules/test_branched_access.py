@@ -43,6 +43,20 @@ def test_shows_masked_loads_by_pointers_that_the_kernel_loads(look: Look) -> Non
     assert finding.blame.arguments == []
 
 
+def test_blames_the_tensor_of_each_access_alone(look: Look) -> None:
+    """Not the one that holds the indices of the rows, which the address is computed from, too."""
+    ids, table = {"N": 16777216}, {"ROWS": 16777216}
+    for args, expected in ((ids, ["ids"]), (table, ["table"]), (ids | table, ["ids", "table"])):
+        found = look(CODE, "amd.py:looked_up", "gfx942", args=args)
+        assert [each.blame and each.blame.arguments for each in found] == [[e] for e in expected]
+
+
+def test_an_offset_from_memory_is_no_pointer_from_memory(look: Look) -> None:
+    (found,) = look(CODE, "amd.py:looked_up", "gfx942", args={"ROWS": 16777216}, SHIFTED=True)
+    assert found.blame is not None
+    assert found.blame.arguments == ["table"]
+
+
 def test_silent_where_offsets_are_known_to_be_small(look: Look) -> None:
     """Whatever the pointer is: those of each row are below 1,024."""
     assert look(CODE, "loaded_pointers.py:listed_rows", "gfx942") == []

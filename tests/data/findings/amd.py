@@ -46,6 +46,16 @@ IRLENS_KERNELS = {
         "options": {"num_warps": 4},
         "grid": [16],
     },
+    "looked_up": {
+        "sizes": {"ROWS": 1024, "N": 1024},
+        "args": {
+            "table": "fp32[ROWS, 64]", "ids": "i32[64, N]", "out": "fp32[64, 64]", "n": "N",
+            "m": 60,
+        },
+        "constexprs": {"SHIFTED": False},
+        "options": {"num_warps": 4},
+        "grid": [1],
+    },
     "tiles": {
         "sizes": {"M": 1024, "N": 1024, "K": 1024},
         "args": {"a": "fp16[M, K]", "b": "fp16[K, N]", "c": "fp16[M, N]", "N": "N", "K": "K"},
@@ -131,6 +141,18 @@ def listed(pointers, out, n, stride):
         column_here = start + column[None, :]
         total += tl.load(first + row * stride + column_here, mask=column_here < n, other=0.0)
     tl.store(out + tl.program_id(0) * 64 + column, tl.sum(total, axis=0))
+
+
+@triton.jit
+def looked_up(table, ids, out, n, m, SHIFTED: tl.constexpr):
+    """Add up the rows of a table that each row of ``ids`` names, from its first number on."""
+    lane, column = tl.arange(0, 64), tl.arange(0, 64)[None, :]
+    first = tl.load(ids) if SHIFTED else 0
+    total = tl.zeros([64, 64], tl.float32)
+    for place in range(n):
+        row = tl.load(ids + lane * n + place, mask=lane < m, other=0)
+        total += tl.load(table + (first + row[:, None]) * 64 + column, mask=lane[:, None] < m)
+    tl.store(out + lane[:, None] * 64 + column, total)
 
 
 @triton.jit
