@@ -67,21 +67,15 @@ def on_request(facts: Facts) -> Iterator[Match]:
 def _matches(facts: Facts, *, costly: bool) -> Iterator[Match]:
     if facts.amdgcn is None or facts.ttgir is None or facts.ttir is None:
         return
-    costs = {
-        each.location: _is_costly(facts.ttgir, each)
-        for each in facts.ttgir.named(*_UNMASKED)
-        if each.types
-    }
-    loops = {each for each, is_costly in costs.items() if is_costly}
-    reported = set()
+    accesses = [each for each in facts.ttgir.named(*_UNMASKED) if each.types]
+    in_loops = {each.location for each in accesses if _is_costly(facts.ttgir, each)}
+    places = in_loops if costly else {each.location for each in accesses} - in_loops
     for access in facts.ttir.named("tt.load", "tt.store"):
-        location, source = access.location, user_line(access)
-        if location not in costs or (location in loops) != costly or location in reported:
-            continue
-        names = _of_unknown_size(facts.ttir, access)
+        names = _of_unknown_size(facts.ttir, access) if access.location in places else None
         if names is None:
             continue
-        reported.add(location)
+        places.discard(access.location)
+        source = user_line(access)
         reason = f"the storage of {' and '.join(names)} may have 2 GB or more"
         if not names:
             reason = "the kernel loads its pointer from memory, and the size of what it points to"

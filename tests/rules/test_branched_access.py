@@ -57,6 +57,12 @@ def test_an_offset_from_memory_is_no_pointer_from_memory(look: Look) -> None:
     assert found.blame.arguments == ["table"]
 
 
+def test_shows_an_access_that_has_a_mask_in_some_copies_alone(look: Look) -> None:
+    """The loop over two tiles is unrolled: both loads are at one place, and one has a mask."""
+    (finding,) = look(CODE, "amd.py:halves", "gfx942", args=LARGE)
+    assert "a branch for each instruction" in finding.message
+
+
 def test_silent_where_offsets_are_known_to_be_small(look: Look) -> None:
     """Whatever the pointer is: those of each row are below 1,024."""
     assert look(CODE, "loaded_pointers.py:listed_rows", "gfx942") == []

@@ -56,6 +56,12 @@ IRLENS_KERNELS = {
         "options": {"num_warps": 4},
         "grid": [1],
     },
+    "halves": {
+        "sizes": {"M": 1024},
+        "args": {"x": "fp32[M, 1024]", "out": "fp32[64, 64]", "n": 1024},
+        "options": {"num_warps": 4},
+        "grid": ["M // 64"],
+    },
     "tiles": {
         "sizes": {"M": 1024, "N": 1024, "K": 1024},
         "args": {"a": "fp16[M, K]", "b": "fp16[K, N]", "c": "fp16[M, N]", "N": "N", "K": "K"},
@@ -153,6 +159,18 @@ def looked_up(table, ids, out, n, m, SHIFTED: tl.constexpr):
         row = tl.load(ids + lane * n + place, mask=lane < m, other=0)
         total += tl.load(table + (first + row[:, None]) * 64 + column, mask=lane[:, None] < m)
     tl.store(out + lane[:, None] * 64 + column, total)
+
+
+@triton.jit
+def halves(x, out, n):
+    """Add up the columns of a matrix, of which every other tile has a mask."""
+    row, column = tl.program_id(0) * 64 + tl.arange(0, 64)[:, None], tl.arange(0, 64)[None, :]
+    total = tl.zeros([64, 64], tl.float32)
+    for start in range(0, n, 128):
+        for half in tl.static_range(2):
+            at = start + half * 64 + column
+            total += tl.load(x + row * n + at, mask=at < n if half == 0 else None)
+    tl.store(out + tl.arange(0, 64)[:, None] * 64 + column, total)
 
 
 @triton.jit
