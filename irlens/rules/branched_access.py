@@ -24,6 +24,7 @@ Compiled for gfx950, a masked matmul of 128 x 128 x 32 has a fifth more instruct
 
 * Pass tensors of less than 2 GB, each with storage of its own: Triton looks at the storage, so that
   a view of a large one does not help.
+* Pass tensors as arguments, rather than tensors of their addresses.
 * Let the loop run over whole tiles without a mask, and handle the ragged end after it. Without a
   mask, addresses of 64 bits hardly cost anything.
 
@@ -60,7 +61,7 @@ def find(facts: Facts) -> Iterator[Match]:
 
 
 def on_request(facts: Facts) -> Iterator[Match]:
-    """Yield also the accesses without a mask, and those outside of loops."""
+    """Yield the accesses to such tensors without a mask, and those outside of loops."""
     yield from _matches(facts, costly=False)
 
 
@@ -77,18 +78,17 @@ def _matches(facts: Facts, *, costly: bool) -> Iterator[Match]:
         places.discard(access.location)
         source = user_line(access)
         reason = f"the storage of {' and '.join(names)} may have 2 GB or more"
+        remedy = "pass tensors of less than 2 GB"
         if not names:
             reason = "the kernel loads its pointer from memory, and the size of what it points to"
             reason += " is unknown"
+            remedy = "pass the tensor as an argument"
         yield Match(
             message=(
                 f"the {'store' if access.does == 'store' else 'load'} at {source} takes addresses"
                 f" of 64 bits{', and a branch for each instruction' if costly else ''}: {reason}"
             ),
-            hint=(
-                "pass tensors of less than 2 GB, or handle the ragged end after the loop, without"
-                " a mask in it"
-            ),
+            hint=f"{remedy}, or handle the ragged end after the loop, without a mask in it",
             place=Place("ttir", access.span.line, source),
             blame=Blame(reason=reason, arguments=names),
         )

@@ -39,6 +39,7 @@ def test_answers_for_accesses_without_a_mask(facts_of: FactsOf) -> None:
 def test_shows_masked_loads_by_pointers_that_the_kernel_loads(look: Look) -> None:
     (finding,) = look(CODE, "amd.py:listed", "gfx942")
     assert "the kernel loads its pointer from memory" in finding.message
+    assert finding.hint.startswith("pass the tensor as an argument, or ")
     assert finding.blame is not None
     assert finding.blame.arguments == []
 
