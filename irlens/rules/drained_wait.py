@@ -89,8 +89,7 @@ def _drained_loads(facts: Facts, pipeline: Pipeline) -> Iterator[Match]:
     """Yield the finding of an AMD loop that waits for loads as soon as it issued them."""
     if (pipeline.requested_stages or 0) < 2 or pipeline.outstanding_after_wait != 0:
         return
-    exposed = (load for load in pipeline.loads if load.is_exposed)
-    fenced = facts.amdgcn is not None and any(are_fenced(facts.amdgcn, [e]) for e in exposed)
+    fenced = are_fenced(facts.amdgcn, [load for load in pipeline.loads if load.is_exposed])
     hint = "give each wave less to load, so that LLVM has registers to keep the data in flight"
     yield Match(
         message=(

@@ -62,7 +62,8 @@ instructions (`matrix_instr_nonkdim`) and versions of Triton differ in this: `ir
 NVIDIA and AMD.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
 
 from irlens.analyze.address_slice import Chain, chain_of
 from irlens.analyze.facts import Facts
@@ -93,7 +94,7 @@ def unseen(facts: Facts) -> str:
 
 def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each loop of which any load runs less far ahead than requested."""
-    refused = _refused(facts)
+    refused = {each.source for each in facts.loads if each.state == "in place"}
     for pipeline in facts.pipelines:
         carried = ""
         exposed = [load for load in pipeline.loads if load.is_exposed]
@@ -125,7 +126,8 @@ def find(facts: Facts) -> Iterator[Match]:
                 kind, message = "kept", f"{message}: {carried}"
                 hint = f"request num_stages={suffices}: as far ahead, and less to keep"
         elif len(exposed) < len(pipeline.loads) and exposed and _asked(pipeline):
-            kind, message, carried, hint = _exposed(facts, pipeline, exposed)
+            waits = _exposed(facts, pipeline, exposed, refused)
+            kind, message, carried, hint = waits.kind, waits.message, waits.reason, waits.hint
         else:
             continue
         yield Match(
@@ -268,15 +270,26 @@ def _shallower(pipeline: Pipeline) -> tuple[str, str]:
     )
 
 
-def _refused(facts: Facts) -> set[SourceLocation | None]:
-    """Return where the loads are that the compiler leaves in place."""
-    return {each.source for each in facts.loads if each.state == "in place"}
+class _Wait(NamedTuple):
+    """What a finding says of a loop that waits for some of its loads at once."""
+
+    kind: str
+    message: str
+    hint: str
+    reason: str = ""
 
 
 def _exposed(
-    facts: Facts, pipeline: Pipeline, exposed: Sequence[PipelineLoad]
-) -> tuple[str, str, str, str]:
-    """Return kind, message, reason and hint for a loop that waits for some of its loads at once."""
+    facts: Facts,
+    pipeline: Pipeline,
+    exposed: Sequence[PipelineLoad],
+    refused: Collection[SourceLocation | None],
+) -> _Wait:
+    """Return what to say of a loop that waits at once for loads.
+
+    Args:
+        refused: Where the loads are that the compiler leaves in place.
+    """
     total = sum(load.instructions for load in pipeline.loads)
     waited = sum(load.instructions for load in exposed)
     message = (
@@ -284,13 +297,13 @@ def _exposed(
         f" once for {waited} of its {total} loads, with nothing computed since their issue:"
         f" {describe_loads(exposed)}"
     )
-    if all(load.source in _refused(facts) for load in exposed):
+    if all(load.source in refused for load in exposed):
         hint = "the compiler leaves these loads in place: remove what keeps them there"
-        return "refused", message, "", hint
-    if facts.amdgcn is not None and are_fenced(facts.amdgcn, exposed):
-        return "fenced", message, FENCED, OTHER_WAVES
+        return _Wait("refused", message, hint)
+    if are_fenced(facts.amdgcn, exposed):
+        return _Wait("fenced", message, OTHER_WAVES, FENCED)
     hint = (
         "LLVM places loads and waits: try other tiles, another num_warps or, on CDNA,"
         " matrix_instr_nonkdim, and compare versions of Triton (irlens diff --triton)"
     )
-    return "exposed", message, "", hint
+    return _Wait("exposed", message, hint)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from irlens import gpus, rules
+from irlens import rules
 from irlens.analyze import register_holders, ttgir_refusals
 from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.counterfactuals import (
@@ -32,6 +32,8 @@ from irlens.analyze.counterfactuals import (
     may_need_passes,
     operations_of,
 )
+from irlens.analyze.facts import Provenance
+from irlens.analyze.resources import find_gpu
 from irlens.artifacts import pass_dumps
 from irlens.artifacts.pass_dumps import Dumps
 from irlens.diff.passes import States, remarks_of
@@ -248,7 +250,8 @@ class _Laboratory:
 
     def explain(self, finding: Finding) -> Explanation | None:
         """Return the explanation of a finding; ``None`` if irlens has neither cause nor test."""
-        report = self.report
+        report, capture = self.report, self._capture
+        gpu = find_gpu(capture.target, capture.metadata, Provenance())
         symptom = Symptom(
             finding,
             self._module,
@@ -257,9 +260,9 @@ class _Laboratory:
             is_amd=not self._is_nvidia(),
             occupancy=report.occupancy,
             registers=report.resources.registers,
-            triton=_version(self._capture.triton_version),
+            triton=_version(capture.triton_version),
             target=report.target.arch if report.target is not None else "",
-            sm_count=self._sm_count(),
+            sm_count=gpu.sm_count if gpu is not None else None,
             said=next(filter(None, map(_serialized_due_to, self._remarks)), ""),
         )
         changes = changes_for(symptom)
@@ -320,11 +323,6 @@ class _Laboratory:
         if memory is None or largest_buffer(memory) is not None:
             return frozenset()
         return frozenset(each.operation for each in memory.scratch)
-
-    def _sm_count(self) -> int | None:
-        target = self.report.target
-        name = target.product if target is not None else None
-        return gpus.find(name).sm_count if name is not None else None
 
     def _is_nvidia(self) -> bool:
         return self.report.target is not None and self.report.target.vendor == "nvidia"
@@ -409,7 +407,7 @@ class _Laboratory:
         return here[0].message if here else ""
 
     def _solves_another_problem(self, finding: Finding, change: Change, outcome: Outcome) -> bool:
-        """Whether a finding may be gone for what a change leaves to nobody, or leaves unknown."""
+        """Whether a finding may be gone since a change drops work, or since a fact is unknown."""
         if outcome.leaves_open(finding.code) and not self._own.leaves_open(finding.code):
             return True
         decided = decided_by(finding)

@@ -263,3 +263,27 @@ def test_a_flag_is_no_extent_of_a_tile() -> None:
     assert not any("FLAG" in each.words for each in found)
     (both,) = (each for each in found if each.words == "ROWS=64, num_warps=1")
     assert not both.is_cause
+
+
+@pytest.mark.parametrize(
+    ("grid", "programs", "first"),
+    [
+        ((108, 1, 1), 108, "PROGRAMS=132 in place of 108"),
+        ((128, 1, 1), 128, "PROGRAMS=132 in place of 128"),
+        ((16, 1, 1), 16, "PROGRAMS=8 in place of 16"),  # the extent of a tile, too
+        ((8, 16, 1), 128, "PROGRAMS=64 in place of 128"),
+        ((1, 1, 1), True, ""),
+    ],
+)
+def test_a_persistent_kernel_gets_a_program_for_each_sm(
+    grid: tuple[int, int, int], programs: int, first: str
+) -> None:
+    finding = Finding(
+        code="IRL502", severity="note", message="", hint="", stage=None, line=None, source=None
+    )
+    config = Config(
+        num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, args={}, grid=grid,
+        constexprs={"PROGRAMS": programs},
+    )  # fmt: skip
+    symptom = Symptom(finding, parse(TTIR, stage="ttir"), config, sm_count=132)
+    assert next((each.words for each in changes_for(symptom)), "") == first

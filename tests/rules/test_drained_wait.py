@@ -110,3 +110,38 @@ def test_a_loop_of_amd_that_waits_as_soon_as_it_has_loaded(drained: bool) -> Non
         "the loop at amdgcn:5 requested 2 stages and waits for all its loads (vmcnt 0): none is in"
         " flight while it computes"
     ]
+
+
+FENCED_TWICE = """
+	.file	1 "/" "k.py"
+	.globl	kernel
+	.type	kernel,@function
+kernel:
+.LBB0_1:
+	.loc	1 7 3
+	global_load_b128 v[4:7], v[8:9], off
+	s_waitcnt vmcnt(0)
+	FIRST
+	ds_store_b128 v21, v[4:7]
+	.loc	1 8 3
+	global_load_b128 v[12:15], v[8:9], off
+	s_waitcnt vmcnt(0)
+	s_barrier
+	ds_store_b128 v22, v[12:15]
+	s_cbranch_scc1 .LBB0_1
+	s_endpgm
+	.amdhsa_kernel kernel
+		.amdhsa_memory_ordered 1
+	.end_amdhsa_kernel
+	.size	kernel, 1
+"""
+
+
+@pytest.mark.parametrize(("first", "is_fenced"), [("s_barrier", True), ("s_nop 0", False)])
+def test_all_loads_of_a_loop_are_fenced_or_none(first: str, is_fenced: bool) -> None:
+    """The other load would be waited for without any fence."""
+    (kernel,) = amdgcn.parse(FENCED_TWICE.replace("FIRST", first)).functions
+    pipelines = find_pipelines(kernel, threads_per_cta=256, requested=lambda *_: 2)
+    facts = Facts(gpu=None, config=CONFIG, resources=NOTHING, pipelines=pipelines, amdgcn=kernel)
+    (found,) = drained_wait.find(facts)
+    assert (found.blame is not None) == is_fenced

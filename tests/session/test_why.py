@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import pytest
 import triton
+from msgspec.structs import replace
 
 from irlens.analyze import counterfactuals
 from irlens.analyze.counterfactuals import Change, Symptom
@@ -380,12 +381,6 @@ TABLE: list[Row] = [
      "TritonGPUPipeline", "b of fp16"),
     (f"{CAUSES}:decayed", "sm_80", {"EACH": "True"}, {}, "IRL314", "tl.store(",
      "TritonGPUCoalesce", "without tt.store"),
-    (f"{OF_AMD}:tiles", "gfx1100", WIDER, {}, "IRL202", "in range(", "LLVM",
-     "compiled for gfx942"),
-    (f"{OF_AMD}:tiles", "gfx1201", {**WIDER, "num_stages": "3"}, {}, "IRL202", "in range(", "LLVM",
-     "compiled for gfx942"),
-    (f"{OF_AMD}:tiles", "gfx1100", {"num_stages": "3"}, {}, "IRL201", "in range(", "LLVM",
-     "compiled for gfx942"),
     (f"{OF_AMD}:tiles", "gfx942", {"BM": "16", **OF_32}, {}, "IRL402", "tl.dot(",
      "TritonAMDGPUAccelerateMatmul", "matrix_instr_nonkdim=0"),
     (f"{OF_AMD}:gathered", "gfx942", {"num_warps": "1", "D": "64"}, {}, "IRL309", "tl.load(ids",
@@ -425,7 +420,7 @@ TABLE: list[Row] = [
 ]  # fmt: skip
 
 #: The same of explanations that no experiment proves: asked for less, the loop lacks nothing; or
-#: the change is one of several causes at once.
+#: the change is one of several causes at once, or another GPU.
 LIKELY: list[Row] = [
     ("softmax", "gfx942", {"num_stages": "4"}, {}, "IRL201", "for row_idx", "LLVM",
      "num_stages=2 on the loop"),
@@ -435,6 +430,10 @@ LIKELY: list[Row] = [
      "TritonAMDGPUPipeline", "num_stages=2 on the loop, as deep as it is now"),
     (f"{OF_AMD}:gathered", "gfx942", {}, {}, "IRL309", "tl.load(ids",
      "TritonGPURemoveLayoutConversions", "ROWS=64, num_warps=1"),
+    (f"{OF_AMD}:tiles", "gfx1100", WIDER, {}, "IRL202", "in range(", "LLVM",
+     "num_stages=3 on the loop"),
+    (f"{OF_AMD}:tiles", "gfx1100", {"num_stages": "3"}, {}, "IRL201", "in range(", "LLVM",
+     "compiled for gfx942"),
 ]  # fmt: skip
 
 #: What was changed by hand, in the source or the launch, so that the finding is gone.
@@ -892,3 +891,27 @@ def test_a_change_that_removes_a_finding_is_compiled_once(monkeypatch: pytest.Mo
     (found,) = _explained("softmax", "sm_90", {"num_stages": "2"}, {}, "IRL202")
     assert found.decided_by == "TritonGPUPipeline"
     assert len([each for each in asked if each]) == 1
+
+
+@pytest.mark.slow
+def test_a_gpu_of_an_unknown_name_has_explanations(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = Session.compile
+
+    def of_unknown(session: Session, request: Request) -> list[Capture]:
+        captures = compiled(session, request)
+        targets = (each.target and replace(each.target, product="no such") for each in captures)
+        return [replace(each, target=at) for each, at in zip(captures, targets, strict=True)]
+
+    monkeypatch.setattr(Session, "compile", of_unknown)
+    (first, *_) = _explained("softmax", "sm_80", {}, RAGGED, "IRL301")
+    assert first.proof == "proved"
+
+
+@pytest.mark.slow
+def test_a_fence_before_one_of_two_loads_is_not_why_both_are_awaited() -> None:
+    """The other load is used at once, without a barrier between."""
+    settings = {**WIDER, "num_stages": "3"}
+    (found,) = _explained(f"{OF_AMD}:tiles", "gfx1201", settings, {}, "IRL202")
+    assert "fence" not in found.cause
+    assert found.proof == "refuted"
+    assert not any("gfx942" in each.change for each in found.experiments)

@@ -17,6 +17,7 @@ from irlens.analyze.counterfactuals.change import (
 from irlens.analyze.mlir_loops import inside
 from irlens.isa.mlir import Module, Operation, access_edits, edits
 from irlens.isa.mlir.operations import NUM_STAGES
+from irlens.isa.mlir.types import Tensor
 
 #: Constexprs below this are no extents of tiles.
 _LEAST_EXTENT = 8
@@ -44,17 +45,27 @@ def smaller_tiles(symptom: Symptom) -> Iterator[Change]:
 
 
 def of_tensor_memory(symptom: Symptom) -> Iterator[Change]:
-    """Yield smaller tiles, then as many stages that fewer CTAs are resident, which all compute."""
+    """Yield smaller tiles, then more stages.
+
+    Each stage takes shared memory, so that fewer CTAs are resident, and tensor memory has room for
+    all of them.
+    """
     yield from _other_tiles(symptom, 1, 2)
     for more in range(1, _MORE_STAGES + 1):
         yield relieving(setting("num_stages", (symptom.config.num_stages or 1) + more))
 
 
 def of_small_grid(symptom: Symptom) -> Iterator[Change]:
-    """Yield a program for each SM, or tiles of half the size, and so small that each has one."""
-    grid, sms = prod(symptom.config.grid or ()), symptom.sm_count
+    """Yield a program for each SM, or tiles of half the size, and so small that each has one.
+
+    A persistent kernel has a constexpr for its programs, which is no extent of a tile.
+    """
+    grid, sms = symptom.config.grid or (), symptom.sm_count
+    kinds = (kind for each in symptom.module.operations for kind in each.types)
+    extents = {extent for kind in kinds if isinstance(kind, Tensor) for extent in kind.shape}
     for name, value in symptom.config.constexprs.items():
-        if value == grid and grid.bit_count() > 1 and sms is not None:  # of a persistent kernel
+        is_grid = prod(grid) > 1 and value == prod(grid) == max(grid)
+        if is_grid and value not in extents and sms is not None:
             yield Change(f"{name}={sms} in place of {value}", {name: str(sms)})
     yield from _other_tiles(symptom, 1, 2)
     if (divided := symptom.blame.suffices or 2) > 2:

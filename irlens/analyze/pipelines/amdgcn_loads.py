@@ -85,12 +85,14 @@ def with_depth(
     )
 
 
-def are_fenced(function: Function, loads: Collection[PipelineLoad]) -> bool:
-    """Whether loads are awaited by the fence of a barrier, as on RDNA.
+def are_fenced(function: Function | None, loads: Collection[PipelineLoad]) -> bool:
+    """Whether all loads are awaited by the fences of barriers, as on RDNA.
 
     Waves of a workgroup share no cache there, so that all accesses end before it (LLVM,
     AMDGPUUsage, "Memory Model gfx10-gfx11": fence release, workgroup).
     """
+    if function is None:
+        return False
     waits = {each.wait_line for each in loads}
     after = {
         one.line: classify(other.operations[0])
