@@ -96,6 +96,13 @@ def pointer_sources(module: Module, access: Operation) -> list[Argument | Operat
     return found
 
 
+def is_multiplied(module: Module, operation: Operation) -> bool:
+    """Whether a factor of a matrix product, or its scale, is computed from an operation."""
+    dots = module.doing("multiply matrices", "multiply scaled matrices")
+    # The last operand is what a product adds to.
+    return any(operation in computed_from(module, each, len(each.operands) - 1) for each in dots)
+
+
 def computed_beside(module: Module, operation: Operation, number: int) -> list[Operation]:
     """Return the operations of its block that an operand is computed from, in the same iteration.
 

@@ -55,13 +55,13 @@ NVIDIA and AMD.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from irlens.analyze.address_slice import Role, argument_roles
+from irlens.analyze.address_slice import Role, argument_roles, is_multiplied
 from irlens.analyze.addresses import Access, divisors, loaded_scalars
 from irlens.analyze.facts import Facts
 from irlens.analyze.global_accesses import uncounted
 from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.narrow_accesses import ALIGNMENT, NarrowAccess, narrow_accesses
-from irlens.isa.mlir import Operation
+from irlens.isa.mlir import Module, Operation
 from irlens.model.report import Blame, Severity
 from irlens.rules import Match, Place
 
@@ -190,8 +190,18 @@ def _is_shift(facts: Facts, candidate: NarrowAccess, cause: "SectorCause | None"
 def _roles(facts: Facts, line: int) -> "dict[str, frozenset[Role]]":
     if facts.ttir is None:
         return {}
-    access = next(each for each in facts.ttir.operations if each.span.line == line)
-    return argument_roles(facts.ttir, access)
+    return argument_roles(facts.ttir, _operation(facts.ttir, line))
+
+
+def _operation(module: Module, line: int) -> Operation:
+    return next(each for each in module.operations if each.span.line == line)
+
+
+def _is_copied_to_shared(facts: Facts, line: int) -> bool:
+    """Whether an access loads an operand of NVIDIA's tensor cores."""
+    is_nvidia = facts.gpu is not None and facts.gpu.arch.vendor == "nvidia"
+    module = facts.ttir if is_nvidia else None
+    return module is not None and is_multiplied(module, _operation(module, line))
 
 
 def _counted(facts: Facts, cause: "SectorCause") -> Match:
@@ -233,11 +243,10 @@ def _reason(facts: Facts, cause: "SectorCause") -> tuple[str, str, str]:
         bounds = f"let the mask begin and end at multiples of {cause.vector} elements"
         changes = "may change" if cause.uniform_mask else "changes"
         return "mask", f"the mask {changes} within them", f"{bounds}, or {_one_each(cause, facts)}"
-    in_shared = facts.gpu is not None and facts.gpu.arch.vendor == "nvidia" and facts.products
     if (
-        in_shared
-        and known is not None
+        known is not None
         and known.width(elements_each) > (cause.access.width or held)
+        and _is_copied_to_shared(facts, cause.access.line)
     ):
         return (
             "transposed",

@@ -3,6 +3,7 @@ from irlens.analyze.address_slice import (
     START_AND_STEP,
     argument_roles,
     computed_from,
+    is_multiplied,
     pointer_sources,
 )
 from irlens.isa.mlir import Operation, parse
@@ -127,3 +128,25 @@ def test_pointers_are_followed_without_their_offsets() -> None:
         "%k": ["%m"],
         "%branched": ["%x", "%made"],
     }
+
+
+PRODUCT = """
+module {
+  tt.func public @k(%a: tensor<16x16x!tt.ptr<f16>>, %c: tensor<16x16x!tt.ptr<f32>>) {
+    %x = tt.load %a : tensor<16x16x!tt.ptr<f16>>
+    %y = tt.load %a : tensor<16x16x!tt.ptr<f16>>
+    %t = tt.trans %y {order = array<i32: 1, 0>} : tensor<16x16xf16> -> tensor<16x16xf16>
+    %sum = tt.load %c : tensor<16x16x!tt.ptr<f32>>
+    %d = tt.dot %x, %t, %sum : tensor<16x16xf16> * tensor<16x16xf16> -> tensor<16x16xf32>
+    %bias = tt.load %c : tensor<16x16x!tt.ptr<f32>>
+    tt.return
+  }
+}
+"""
+
+
+def test_the_factors_of_products_are_multiplied() -> None:
+    """What a product adds to is no factor, and what is added to it later neither."""
+    module = parse(PRODUCT, stage="ttir")
+    loads = module.named("tt.load")
+    assert [is_multiplied(module, each) for each in loads] == [True, True, False, False]
