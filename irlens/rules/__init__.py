@@ -33,7 +33,7 @@ from irlens.model.source import SourceLocation
 
 
 class Place(NamedTuple):
-    """A line of a stage, and the line of Python it belongs to, as which it prints: " at x.py:7"."""
+    """A line of a stage, and the line of Python it belongs to. Prints as " at x.py:7"."""
 
     stage: str | None = None
     line: int | None = None

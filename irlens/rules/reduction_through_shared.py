@@ -2,7 +2,7 @@
 
 ## What it means
 
-The threads of one warp reduce with shuffles, and scan so (`tl.cumsum`). Where the axis is spread
+The threads of one warp reduce and scan (`tl.cumsum`) with shuffles. Where the axis is spread
 over several warps, each warp writes its part to shared memory, all wait at a barrier, and the parts
 are read and combined. That pays off for long rows. The finding is reported where the whole row
 would fit in one warp with a single 16-byte access per thread, so that the other warps only add the

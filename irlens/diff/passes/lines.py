@@ -14,9 +14,9 @@ from irlens.model.source import SourceLocation
 
 _VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
 _ALIAS = re.compile(r"#\w+")
-#: The order of operations within a stage of a schedule.
 #: The layout of a tensor, but not that which it is a slice of.
 _KIND = re.compile(r"(?<=, )#\w+\.\w+")
+#: The order of operations within a stage of a schedule.
 _CLUSTER = re.compile(r"loop\.cluster = \d+ : i32(?:, )?")
 #: What the pipeliner's passes note at an operation before they move it.
 _SCHEDULE = re.compile(r"\btt[._]latency\b|\bloop\.stage\b")

@@ -149,6 +149,7 @@ def with_bound(module: Module, access: Operation, argument: str, size: int) -> s
     numbers, truth = _with_element(pointers, "i64"), _with_element(pointers, "i1")
     begin, extent = f"%{argument}", str(size)
     added, place = list[str](), 1 if access.does == "load" else 2
+    mask = f"{_OWN}_mask_0"
     if isinstance(pointers, Tensor):
         begin, extent = f"{_OWN}_tensor", f"dense<{size}>"
         added.append(f"{begin} = tt.splat %{argument} : {pointers.element} -> {pointers}")
@@ -162,9 +163,9 @@ def with_bound(module: Module, access: Operation, argument: str, size: int) -> s
         f"{_OWN}_before = arith.cmpi slt, {_OWN}_offset, {_OWN}_extent : {numbers}",
         f"{_OWN}_mask_0 = arith.andi {_OWN}_behind, {_OWN}_before : {truth}",
     ]
-    for each in given[place:][:1]:
-        added.append(f"{_OWN}_mask_1 = arith.andi {_OWN}_mask_0, {each} : {truth}")
-    mask = f"{_OWN}_mask_{len(given[place:][:1])}"
+    if len(given) > place:
+        mask = f"{_OWN}_mask_1"
+        added.append(f"{mask} = arith.andi {_OWN}_mask_0, {given[place]} : {truth}")
     new = ", ".join([*given[:place], mask, *given[place + 1 :]])
     lines = module.text.split("\n")
     lines[at] = lines[at].replace(", ".join(given), new, 1)

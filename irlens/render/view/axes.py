@@ -80,7 +80,7 @@ def size_axis(title: str, values: list[int], wide: int) -> Axis:
     """Return an axis of sizes, ascending, that marks the first and the last.
 
     Args:
-        wide: It is logarithmic where the last is so many times the first.
+        wide: The ratio of the last size to the first from which the axis is logarithmic.
     """
     first, last = values[0], values[-1]
     ticks = tuple((float(each), f"{each:,}") for each in dict.fromkeys((first, last)))
