@@ -91,4 +91,4 @@ def _remedy(facts: Facts, registers: int, step: NextStep) -> str:
         return tile
     if -step.change <= spare:
         return f"ask for maxnreg={cap}, since at most {registers - spare} are live at once"
-    return f"{tile}; {registers - spare} are live at once, so that maxnreg={cap} would spill"
+    return f"{tile}; {registers - spare} are live at once, so that maxnreg={cap} may spill"

@@ -31,6 +31,9 @@ ptxas's reasons, in its words:
   `tl.constexpr`, or try another version of Triton: the affected versions differ from kernel to
   kernel.
 
+Sums of fp8 products that `max_num_imprecise_acc` adds up in registers after so many elements of K
+wait for each product, too: every part has accumulators of its own, which are added when it is done.
+
 Asked for by name, `irlens explain KERNEL IRL404` also answers for products that Triton awaits in
 the iteration that issues them: their result is used in the loop, they add up in fp16, or threads
 store an operand to shared memory first. Such waits are often inherent, as before the softmax of
@@ -49,6 +52,8 @@ from collections.abc import Iterable, Iterator
 from irlens.analyze.awaited_products import awaited_products
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
+from irlens.isa.mlir.operations import IMPRECISE
+from irlens.isa.mlir.types import Shaped
 from irlens.isa.ptx import Function, Instruction
 from irlens.isa.ptx.registers import access
 from irlens.model.report import Blame, Severity
@@ -114,6 +119,10 @@ def _remedy(
     if any(instruction.opcode == "call" for instruction in kernel.instructions):
         hint = "remove tl.device_print, and functions that are not inlined, from the kernel"
         return "call", "the kernel calls functions", hint
+    if (part := _partial_sums(facts)) is not None:
+        reason = f"its sums leave the tensor cores after every {part} of K (max_num_imprecise_acc)"
+        hint = "a larger max_num_imprecise_acc adds up in the tensor cores for longer, less exactly"
+        return "parts", reason, hint
     accumulators, registers = _accumulators(products), facts.resources.registers
     if registers is not None and accumulators >= registers:
         need = f"the accumulators are {accumulators} registers per thread, of {registers}"
@@ -123,6 +132,23 @@ def _remedy(
         "ptxas says why",
         "make the bounds of the loop constexprs, or try another Triton: ptxas -v prints why",
     )
+
+
+def _partial_sums(facts: Facts) -> int | None:
+    """Return the elements of K after which sums of fp8 products are added up in registers.
+
+    So ``WGMMA.cpp`` of Triton makes those of no more elements than a tile has.
+    """
+    for dot in facts.ttir.doing("multiply matrices") if facts.ttir is not None else ():
+        part, operand = dot.integer(IMPRECISE), dot.operand_type
+        if (
+            part
+            and isinstance(operand, Shaped)
+            and str(operand.element).startswith("f8")
+            and part <= operand.shape[-1]
+        ):
+            return part
+    return None
 
 
 def _accumulators(products: Iterable[Instruction]) -> int:

@@ -29,7 +29,7 @@ def test_shows_no_register_cap_that_would_only_spill(look: Look) -> None:
     (finding,) = look(CODE, "tile_sum.py", SIZE=32768, STAGES=1)
     assert re.search(r"255 registers .* 2 CTAs per SM", finding.message)
     assert "ask for maxnreg" not in finding.hint
-    assert re.search(r"live at once, so that maxnreg=\d+ would spill", finding.hint)
+    assert re.search(r"live at once, so that maxnreg=\d+ may spill", finding.hint)
 
 
 def test_shows_a_register_cap_that_leaves_what_is_live(

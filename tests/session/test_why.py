@@ -401,6 +401,8 @@ TABLE: list[Row] = [
      "TritonAMDGPUConvertToBufferOps", "contiguous and aligned"),
     (f"{SECTORS}:stencil", "gfx942", {}, {}, "IRL301", "i - 1", "TritonAMDGPUConvertToBufferOps",
      "0 in place of -1"),
+    (f"{OTHERS}:in_parts", "h100", {}, {}, "IRL404", "tl.dot(", "ptxas",
+     "max_num_imprecise_acc beyond K"),
     (f"{OTHERS}:beyond", "h100", {}, {}, "IRL304", "tl.load(left)", "the addresses",
      "a mask of the 64,000 elements"),
     (f"{OTHERS}:striding", "h100", {}, {}, "IRL204", "while", "TritonGPUAssignLatencies",

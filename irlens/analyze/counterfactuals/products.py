@@ -20,7 +20,7 @@ from irlens.analyze.counterfactuals.change import (
 from irlens.analyze.counterfactuals.launches import smaller_tiles
 from irlens.analyze.mlir_loops import carried
 from irlens.isa.mlir import Module, Operation, edits, parse
-from irlens.isa.mlir.operations import Deed
+from irlens.isa.mlir.operations import IMPRECISE, Deed
 from irlens.isa.mlir.products import widened
 
 DOTS: tuple[Deed, ...] = ("multiply matrices", "multiply scaled matrices")
@@ -34,6 +34,8 @@ _STAGES = 3
 _COLUMNS = 8
 #: Rows of the smallest asynchronous product of Hopper, and of tcgen05 on Blackwell.
 _ROWS = 64
+#: Elements of K that no tile has.
+_NO_PARTS = 1 << 30
 #: Operands of a product: two factors and what it adds to; a scaled one has scales behind factors.
 _WITHOUT_SCALES = 3
 #: Dimensions of a matrix; one with more is taken apart or joined.
@@ -211,6 +213,10 @@ def of_serialized(symptom: Symptom) -> Iterator[Change]:
         text = edits.without(module, "print")
         yield Change("without tl.device_print and tl.device_assert", ttir=text)
         yield Change("its functions inlined", ttir=edits.with_inlined(module))
+    elif symptom.blame.kind == "parts":
+        dots = [each for each in module.doing(*DOTS) if each.integer(IMPRECISE)]
+        text = edits.with_word(module, dots, rf"(?<={IMPRECISE} = )\d+", str(_NO_PARTS))
+        yield Change("max_num_imprecise_acc beyond K", ttir=text)
     elif symptom.blame.kind == "registers":
         yield from more_registers(symptom)
         yield from more_warps(symptom)

@@ -137,6 +137,8 @@ _IN_BUFFERS = frozenset({"tt.load", "tt.store", "tt.atomic_rmw", "tt.atomic_cas"
 _DEEDS = {name: does for does, names in _NAMES.items() for name in names.split()}
 #: The attribute by which a value is known to be a multiple of a number.
 DIVISIBILITY = "tt.divisibility"
+#: The elements of K after which a dot's sums in fp8 are added up in registers (Hopper).
+IMPRECISE = "maxNumImpreciseAcc"
 #: The attribute by which a pointer is known to be to less than 2 GB (AMD).
 POINTER_RANGE = "tt.pointer_range"
 

@@ -4,6 +4,15 @@ import triton
 import triton.language as tl
 
 IRLENS_KERNELS = {
+    "in_parts": {
+        "sizes": {"M": 1024, "N": 1024, "K": 1024},
+        "args": {
+            "a": "fp8e4nv[M, K]", "b": "fp8e4nv[N, K]", "c": "fp32[M, N]", "N": "N", "K": "K",
+        },
+        "constexprs": {"BLOCK": 128, "PART": 32},
+        "options": {"num_warps": 8, "num_stages": 3},
+        "grid": ["M // BLOCK", "N // BLOCK"],
+    },
     "beyond": {
         "sizes": {"M": 250, "N": 250, "K": 256},
         "args": {
@@ -215,3 +224,17 @@ def projected(a, b, c, K, D: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constex
         y = tl.load(b + (start + k)[:, None] * D + n[None, :])
         total = tl.dot(x, y, total)
     tl.store(c + m[:, None] * D + n[None, :], total.to(tl.float16))
+
+
+@triton.jit
+def in_parts(a, b, c, N, K, BLOCK: tl.constexpr, PART: tl.constexpr):
+    """Add up fp8 products in registers after each part of K."""
+    m = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    n = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    k = tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK, BLOCK), tl.float32)
+    for start in range(0, K, BLOCK):
+        x = tl.load(a + m[:, None] * K + (start + k)[None, :])
+        y = tl.load(b + n[None, :] * K + (start + k)[:, None])
+        total = tl.dot(x, y, total, max_num_imprecise_acc=PART)
+    tl.store(c + m[:, None] * N + n[None, :], total)
