@@ -4,7 +4,7 @@ import msgspec
 
 from irlens.analyze.capture_code import CaptureCode
 from irlens.isa import mlir
-from irlens.isa.mlir.operations import DIVISIBILITY
+from irlens.isa.mlir.operations import DIVISIBILITY, POINTER_RANGE
 from irlens.isa.mlir.types import Pointer, Type
 from irlens.model.capture import Capture
 from irlens.model.config import ConstexprValue
@@ -12,7 +12,7 @@ from irlens.model.source import SourceLocation
 from irlens.model.variants import Property, Specialized
 
 _ATTRIBUTES: dict[tuple[str, str], Property] = {
-    (DIVISIBILITY, "16"): "divisible by 16", ("tt.pointer_range", "32"): "within 2 GB",
+    (DIVISIBILITY, "16"): "divisible by 16", (POINTER_RANGE, "32"): "within 2 GB",
 }  # fmt: skip
 
 

@@ -31,8 +31,8 @@ ptxas's reasons, in its words:
   `tl.constexpr`, or try another version of Triton: the affected versions differ from kernel to
   kernel.
 
-Sums of fp8 products that `max_num_imprecise_acc` adds up in registers after so many elements of K
-wait for each product, too: every part has accumulators of its own, which are added when it is done.
+`max_num_imprecise_acc` adds up the sums of fp8 products in registers, after that many elements of
+K. Then each part has accumulators of its own, which wait for its product.
 
 Asked for by name, `irlens explain KERNEL IRL404` also answers for products that Triton awaits in
 the iteration that issues them: their result is used in the loop, they add up in fp16, or threads
