@@ -57,20 +57,21 @@ _UNMASKED = {"tt.load": 1, "tt.store": 2, "ttg.async_copy_global_to_local": 2}
 
 def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each masked access of a loop to a tensor of unknown size."""
-    yield from _matches(facts, costly=True)
+    yield from (match for match, is_costly in _matches(facts) if is_costly)
 
 
 def on_request(facts: Facts) -> Iterator[Match]:
     """Yield the accesses to such tensors without a mask, and those outside of loops."""
-    yield from _matches(facts, costly=False)
+    yield from (match for match, is_costly in _matches(facts) if not is_costly)
 
 
-def _matches(facts: Facts, *, costly: bool) -> Iterator[Match]:
+def _matches(facts: Facts) -> Iterator[tuple[Match, bool]]:
+    """Yield a finding for each access by 64-bit addresses, and whether it takes branches."""
     if facts.amdgcn is None or facts.ttgir is None or facts.ttir is None:
         return
     accesses = [each for each in facts.ttgir.named(*_UNMASKED) if each.types]
     in_loops = {each.location for each in accesses if _is_costly(facts.ttgir, each)}
-    places = in_loops if costly else {each.location for each in accesses} - in_loops
+    places = {each.location for each in accesses}
     for access in facts.ttir.named("tt.load", "tt.store"):
         names = _of_unknown_size(facts.ttir, access) if access.location in places else None
         if names is None:
@@ -83,15 +84,17 @@ def _matches(facts: Facts, *, costly: bool) -> Iterator[Match]:
             reason = "the kernel loads its pointer from memory, and the size of what it points to"
             reason += " is unknown"
             remedy = "pass the tensor as an argument"
-        yield Match(
+        is_costly = access.location in in_loops
+        match = Match(
             message=(
                 f"the {'store' if access.does == 'store' else 'load'} at {source} takes addresses"
-                f" of 64 bits{', and a branch for each instruction' if costly else ''}: {reason}"
+                f" of 64 bits{', and a branch for each instruction' if is_costly else ''}: {reason}"
             ),
             hint=f"{remedy}, or handle the ragged end after the loop, without a mask in it",
             place=Place("ttir", access.span.line, source),
             blame=Blame(reason=reason, arguments=names),
         )
+        yield match, is_costly
 
 
 def _is_costly(module: Module, access: Operation) -> bool:
