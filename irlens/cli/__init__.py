@@ -27,7 +27,7 @@ _STDOUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EIO)
 
 #: Garbage collector thresholds: parsed records hold no cycles, and looking for them took up to a
 #: tenth of the time.
-COLLECTIONS = (100_000, 20, 20)
+COLLECTIONS = (50_000, 20, 20)
 
 
 #: Whether irlens is the program of this process, which may then fork.
