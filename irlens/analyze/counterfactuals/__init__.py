@@ -181,7 +181,7 @@ _ACCELERATES = "TritonGPUAccelerateMatmul"
 #: Findings that no comparison of dumps leads to. IRL305: a pass leaves the load where it is, since
 #: it moves loads out of loops that store nothing (Triton's ``LoopInvariantCodeMotion.cpp``).
 _DECIDED_BY: Mapping[str, str] = {
-    "IRL107": "TritonGPUAccelerateMatmul",
+    "IRL107": _ACCELERATES,
     "IRL304": "the addresses",
     "IRL305": "TritonLoopInvariantCodeMotion",
     "IRL306": "the launch",

@@ -45,7 +45,7 @@ _UNKNOWN = "the compiler does not know that the addresses are contiguous"
 _ITSELF = " itself (tl.range)"
 #: Bytes that a thread loads at a time at most.
 _WIDEST = 16
-#: What the bound and the step of a loop are computed by.
+#: Operations that compute the bound and the step of a loop.
 _NUMBERS: tuple[Deed, ...] = ("programs", "add", "subtract", "multiply", "divide", "minimum")
 #: Types of a descriptor's extents and strides, and of its flags.
 _SIZE, _FLAG = Scalar("i64"), Scalar("i1")

@@ -68,7 +68,7 @@ class Wavefronts(msgspec.Struct, frozen=True):
 
     @property
     def cycles(self) -> float:
-        """Cycles for which shared memory is occupied."""
+        """Cycles for which the access occupies the shared memory of an SM."""
         return self.total + self.lines
 
     def without_conflicts(self) -> "Wavefronts":

@@ -61,7 +61,7 @@ class Values:
 
     @cached_property
     def readers(self) -> dict[Value, list[tuple[int, int]]]:
-        """For each value the operations that read it, in order, and as which of their operands."""
+        """The readers of each value, in order: indices of operation and operand."""
         readers: dict[Value, list[tuple[int, int]]] = {}
         for index, operands in enumerate(self.operands):
             for position, value in enumerate(operands):
