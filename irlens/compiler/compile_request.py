@@ -17,6 +17,7 @@ from irlens.artifacts.load import load
 from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.compiler.calls.argument_values import Argument, manifest_value
 from irlens.compiler.calls.binding import bind, evaluate_formula, evaluate_grid, grid_formula
+from irlens.compiler.calls.contents import with_contents, with_shapes
 from irlens.compiler.capture_files import (
     copy_artifacts,
     copy_sources,
@@ -24,7 +25,7 @@ from irlens.compiler.capture_files import (
     source_file,
     write_manifest,
 )
-from irlens.compiler.request import Request, store_key, with_contents, with_shapes
+from irlens.compiler.request import Request, store_key
 from irlens.compiler.sources.description import KernelSource, find_kernel
 from irlens.compiler.toolchains import environments, interpreters, triton_version
 from irlens.model.capture import (

@@ -12,9 +12,10 @@ from irlens.artifacts.compile_options import named_files
 from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.compiler.calls.argument_values import manifest_value
 from irlens.compiler.calls.binding import bind
+from irlens.compiler.calls.contents import contents_in, with_shapes
 from irlens.compiler.capture_files import sha256
 from irlens.compiler.kernel_session import KernelSession, open_kernel
-from irlens.compiler.request import Request, contents_in, with_shapes
+from irlens.compiler.request import Request
 from irlens.compiler.sources.description import find_kernel
 from irlens.compiler.toolchains import environments
 from irlens.model.capture import load_notes

@@ -1,21 +1,14 @@
 """A request to compile a kernel, and its key in the store."""
 
 import os
-from collections.abc import Iterable
 
 import msgspec
 
 from irlens.artifacts import store
 from irlens.artifacts.compile_options import changes_output, named_files
-from irlens.compiler.calls.argument_values import (
-    contents_of,
-    describe_contents,
-    has_contents,
-    tensor_in_file,
-)
 from irlens.compiler.capture_files import sha256
 from irlens.compiler.sources.description import KernelSource
-from irlens.model.capture import MANIFEST_SCHEMA, Capture, Stage
+from irlens.model.capture import MANIFEST_SCHEMA
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.variants import Relaxation
 from irlens.version import VERSION
@@ -65,50 +58,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     fixed: tuple[str, ...] = ()
     contents: dict[str, bytes] = {}
     told: dict[str, str] = {}
-
-
-def with_shapes(request: Request) -> Request:
-    """Return a request that says the shape of a tensor where it names a file of its contents.
-
-    The compiler sees the shape alone, and another directory or machine need not have the file.
-
-    Raises:
-        ArtifactError: A file cannot be read.
-        CaptureError: No kernel takes such a tensor.
-    """
-    shapes = {name: str(tensor_in_file(stage)) for name, stage in _given(request).items()}
-    return msgspec.structs.replace(request, args=request.args | shapes) if shapes else request
-
-
-def contents_in(request: Request) -> dict[str, Stage]:
-    """Return the contents of a request's tensors by argument: files, and those of a recording.
-
-    Those of a recording are left out where the request has a tensor of another shape.
-    """
-    recorded = {n: Stage(f"contents of {n}", content=held) for n, held in request.contents.items()}
-    alike = {
-        name: stage
-        for name, stage in recorded.items()
-        if str(request.args.get(name)) == str(tensor_in_file(stage))
-    }
-    return alike | _given(request)
-
-
-def with_contents(captures: Iterable[Capture], request: Request) -> list[Capture]:
-    """Return the captures of a request with what its tensors hold, and with what is said of it."""
-    contents = contents_in(request)
-    told = {n: each for n, each in request.told.items() if n in contents}
-    told |= describe_contents(request.args)
-    return [
-        msgspec.structs.replace(
-            each, contents=contents, config=msgspec.structs.replace(each.config, contents=told)
-        )
-        for each in captures
-    ]
-
-
-def _given(request: Request) -> dict[str, Stage]:
-    return {n: contents_of(value) for n, value in request.args.items() if has_contents(value)}
 
 
 def store_key(request: Request, source: KernelSource, triton: str) -> str:

@@ -41,7 +41,7 @@ class Compiler(Child):
             CaptureError: The kernel does not compile, another compilation is running, or this one
                 was cancelled.
         """
-        from irlens.compiler.request import with_contents
+        from irlens.compiler.calls.contents import with_contents
 
         known = self.cancels if cancels is None else cancels
         if not self._lock.acquire(blocking=False):

@@ -23,6 +23,7 @@ from irlens.compiler.calls.argument_values import (
     parse_value,
     tensor_in_file,
     tensor_of,
+    with_numbers,
 )
 from irlens.compiler.calls.binding import evaluate_formula
 from irlens.compiler.calls.dtypes import find_dtype
@@ -86,6 +87,7 @@ def with_launch(capture: Capture, launch: Launch, target: str | None = None) -> 
     if not launch.args and not launch.grid:
         return capture
     parameters = _parameters(capture)
+    launch = replace(launch, args=_with_numbers(launch.args))
     args, contents = _read_arguments(launch.args, parameters)
     config = capture.config
     for name, value in args.items():
@@ -157,11 +159,7 @@ def _read_arguments(
     args: Mapping[str, ConstexprValue], parameters: Parameters | None
 ) -> tuple[dict[str, _Given], dict[str, Stage]]:
     """Return arguments as values, and the files with contents of tensors."""
-    numbers: dict[str, ConstexprValue] = {}
-    for name, value in args.items():
-        number = parse_value(value) if isinstance(value, str) else value
-        if isinstance(number, int | float):
-            numbers[name] = number
+    numbers = _numbers(args)
     read: dict[str, _Given] = {}
     contents: dict[str, Stage] = {}
     for name, value in args.items():
@@ -173,6 +171,17 @@ def _read_arguments(
         else:
             read[name] = parse_argument(value, numbers, name)
     return read, contents
+
+
+def _numbers(args: Mapping[str, ConstexprValue]) -> dict[str, ConstexprValue]:
+    parsed = {n: parse_value(v) if isinstance(v, str) else v for n, v in args.items()}
+    return {name: value for name, value in parsed.items() if isinstance(value, int | float)}
+
+
+def _with_numbers(args: Mapping[str, ConstexprValue]) -> dict[str, ConstexprValue]:
+    """Return arguments with numbers in place of the sizes in what says their contents."""
+    numbers = _numbers(args)
+    return {n: with_numbers(v, numbers, n) if has_contents(v) else v for n, v in args.items()}
 
 
 def _check(capture: Capture, parameters: Parameters | None, name: str, value: _Given) -> None:

@@ -17,7 +17,7 @@ from irlens.compiler.toolchains import triton_version
 from irlens.compiler.triton_compat import execution
 from irlens.model.capture import Capture, Manifest, Metadata
 from irlens.model.config import ConstexprValue, GridFormula, Target
-from irlens.model.errors import ArtifactError, CaptureError, UnknownNameError
+from irlens.model.errors import ArtifactError, CaptureError, IrlensError, UnknownNameError
 from irlens.model.label import labels
 from irlens.report import inspect
 from irlens.report.inspection import Inspection
@@ -470,6 +470,43 @@ def test_values_of_an_argument_compile_nothing(write: Callable[..., Path], sm_90
         "x_ptr=fp32[256]:values[1]", "x_ptr=fp32[256]:values[2]",
     ]  # fmt: skip
     assert without.config.contents == {}
+
+
+def test_a_description_says_contents_as_an_argument_does(tmp_path: Path) -> None:
+    """They were ignored: what the kernel moves stayed unknown."""
+    np.save(tmp_path / "i.npy", np.arange(64, dtype=np.int32) * 64)
+    target = Target(vendor="nvidia", arch="sm_90", warp_size=32)
+
+    def compiled(described: str, **args: ConstexprValue) -> Capture:
+        path = tmp_path / "g.py"
+        path.write_text(
+            "import triton\nimport triton.language as tl\n\n"
+            "IRLENS_KERNELS = {'g': {'sizes': {'N': 64}, 'constexprs': {'BLOCK': 'N'},\n"
+            f"    'args': {{'x_ptr': 'f32[4096]', 'i_ptr': '{described}'}}, 'grid': [1]}}}}\n\n\n"
+            "@triton.jit\n"
+            "def g(x_ptr, i_ptr, BLOCK: tl.constexpr):\n"
+            "    o = tl.arange(0, BLOCK)\n"
+            "    tl.store(x_ptr + tl.load(i_ptr + o), 1.0)\n"
+        )
+        (found,) = capture(Request(kernel=f"{path}:g", target=target, args=args))
+        return found
+
+    def sectors(described: str, **args: ConstexprValue) -> int | None:
+        traffic = inspect(compiled(described, **args)).traffic
+        return traffic.store_sectors if traffic is not None else None
+
+    assert sectors("int32[64]:values[8]") == 2  # a request of each of two warps
+    assert sectors("@i.npy") == 64, "relative to the kernel's file"
+    assert sectors("int32[N]:values[N]") == 2
+    assert compiled("int32[N]:values[7]", N=128).config.contents == {
+        "i_ptr": "int32[128]:values[7]"
+    }
+    assert compiled("int32[N]:values[7]", i_ptr="int32[64]").contents == {}
+    told = compiled("int32[64]", i_ptr="int32[N]:values[BLOCK]").config.arguments()
+    assert told["i_ptr"] == "int32[64]:values[64]"
+    for given in ("int32[M]:values[7]", "int32[N]:values[7, 8]", "@none.npy"):
+        with pytest.raises(IrlensError, match=r"'M'|2 values for 64|none\.npy"):
+            compiled(given)
 
 
 def test_a_missing_file_of_contents_is_named(tmp_path: Path) -> None:

@@ -113,6 +113,12 @@ class TestContents:
         launched = with_launch(bare, Launch(args={"input_ptr": "fp32[2,2]:values[-7]"}))
         assert npy.read(launched.contents["input_ptr"]).tolist() == [[-7, -7]] * 2
 
+    def test_sizes_are_arguments_of_the_launch(self, bare: Capture) -> None:
+        given = {"input_ptr": "fp32[n, 2]:values[n]", "n": 3}
+        launched = with_launch(bare, Launch(args=given))
+        assert launched.config.arguments()["input_ptr"] == "fp32[3, 2]:values[3]"
+        assert npy.read(launched.contents["input_ptr"]).tolist() == [[3, 3]] * 3
+
     @pytest.mark.parametrize(
         ("given", "message"),
         [

@@ -28,7 +28,13 @@ from irlens.compiler.calls.dtypes import (
     find_dtype,
     require_dtype,
 )
-from irlens.compiler.calls.expressions import LAYOUT_PATTERN, Names, evaluate, evaluate_extent
+from irlens.compiler.calls.expressions import (
+    LAYOUT_PATTERN,
+    Names,
+    UnknownSizeError,
+    evaluate,
+    evaluate_extent,
+)
 from irlens.model.capture import Stage
 from irlens.model.config import ConstexprValue, finite_or_text
 from irlens.model.errors import CaptureError
@@ -152,6 +158,22 @@ def has_contents(value: ConstexprValue) -> TypeGuard[str]:
     return value.lstrip().startswith("@") or _VALUES.fullmatch(value) is not None
 
 
+def with_numbers(text: str, names: Names, where: str) -> str:
+    """Return a text of contents with numbers in place of the sizes in its shape and its values.
+
+    Raises:
+        CaptureError: A size has no value, or is none of a dimension.
+    """
+    match = _VALUES.fullmatch(text)
+    if match is None:
+        return text
+    shape = [evaluate_extent(each, names, where) for each in split_list(match["shape"]) if each]
+    values = [parse_value(each) for each in split_list(match["values"]) if each]
+    numbers = [names.get(each, each) if isinstance(each, str) else each for each in values]
+    shown = (", ".join(map(str, each)) for each in (shape, numbers))
+    return "{}[{}]:values[{}]".format(match["dtype"], *shown)
+
+
 def contents_of(text: str) -> Stage:
     """Return the file that "@FILE.npy" names, or one that holds the values in the text.
 
@@ -225,7 +247,7 @@ def parse_argument(
     if not isinstance(value, str):
         return value
     if has_contents(value):
-        return _like(tensor_in_file(contents_of(value)), shape_of)
+        return _like(tensor_in_file(contents_of(with_numbers(value, names, where))), shape_of)
     match = _TENSOR.fullmatch(value)
     if match:
         return _parse_tensor(match, names, where, shape_of)
@@ -239,14 +261,28 @@ def parse_argument(
             f"{where}: '{value}' has no shape",
             hint=f"write {value}[1024, 1024] for a tensor, or a number such as 1 for a scalar",
         )
-    if isinstance(parsed, str):
-        parsed = evaluate(value, names, where)
-    if isinstance(parsed, str):
-        raise CaptureError(
-            f"{where}: '{value}' is neither a number nor a tensor",
-            hint="write a number, or a tensor such as fp16[1024, 1024]",
-        )
-    return parsed
+    return evaluate_number(value, names, where) if isinstance(parsed, str) else parsed
+
+
+def evaluate_number(text: str, names: Names, where: str) -> bool | int | float | None:
+    """Return the value of an expression that is an argument or a size.
+
+    Raises:
+        CaptureError: It is no number; the hint says what an argument may be.
+    """
+    try:
+        value = evaluate(text, names, where)
+    except UnknownSizeError as error:
+        if error.name != text.strip():
+            raise
+        value = text
+    if not isinstance(value, str):
+        return value
+    known = f", or an expression of {', '.join(sorted(names))}" if names else ""
+    raise CaptureError(
+        f"{where}: '{text}' is neither a number nor a tensor",
+        hint=f"write a number, a tensor such as fp16[1024, 1024]{known}",
+    )
 
 
 def _parse_tensor(

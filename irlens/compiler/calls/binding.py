@@ -6,7 +6,14 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 import msgspec
 
-from irlens.compiler.calls.argument_values import Argument, Descriptor, format_value, parse_argument
+from irlens.compiler.calls.argument_values import (
+    Argument,
+    Descriptor,
+    evaluate_number,
+    format_value,
+    has_contents,
+    parse_argument,
+)
 from irlens.compiler.calls.examples import example_options
 from irlens.compiler.calls.expressions import UnknownSizeError, evaluate
 from irlens.compiler.calls.strides import strides_of
@@ -70,24 +77,15 @@ def resolve(
     runtime = {p.name for p in parameters if not p.constexpr}
     _check_names(request, described, constexprs, runtime, options)
 
-    overrides = {name: _as_number(value) for name, value in request.args.items()}
-    sizes: dict[str, ConstexprValue] = {
-        **described.sizes,
-        **{name: value for name, value in overrides.items() if not isinstance(value, str)},
-    }
-    for name, value in overrides.items():
-        if isinstance(value, str) and (name in described.sizes or name not in runtime):  # N=M
-            sizes[name] = evaluate(value, sizes, f"--arg {name}")
-    if request.sm_count is not None:
-        sizes["sm_count"] = request.sm_count
-    defaults: dict[str, ConstexprValue] = dict(described.options)
-    for name, expression in described.constexprs.items():
-        if name not in request.settings:
-            names = {**sizes, **defaults, **request.settings}
-            defaults[name] = evaluate(expression, names, name)
-
+    sizes, defaults = named_values(request, described, runtime)
     names = {**sizes, **defaults, **request.settings}
-    args = {n: parse_argument(v, names, n) for n, v in described.args.items()}
+    # What a file holds is read once, where its shape replaces its name.
+    read = {n for n, v in request.args.items() if "[" in str(v)}
+    args = {
+        name: parse_argument(value, names, name)
+        for name, value in described.args.items()
+        if name not in read or not has_contents(value)
+    }
     for name, value in request.args.items():
         if name in runtime:
             shape_of = args.get(name)
@@ -101,6 +99,35 @@ def resolve(
     args = {name: _evaluate_block(value, sizes, name) for name, value in ordered.items()}
     grid = request.grid or described.grid
     return Call(args, defaults, dict(request.settings), sizes, grid)
+
+
+def named_values(
+    request: Request, described: Description, runtime: Collection[str]
+) -> tuple[dict[str, ConstexprValue], dict[str, ConstexprValue]]:
+    """Return the sizes of a call, and the constexprs and options of its description.
+
+    Args:
+        runtime: The arguments that no size is named after.
+
+    Raises:
+        CaptureError: A value is invalid.
+    """
+    overrides = {name: _as_number(value) for name, value in request.args.items()}
+    sizes: dict[str, ConstexprValue] = {
+        **described.sizes,
+        **{name: value for name, value in overrides.items() if not isinstance(value, str)},
+    }
+    for name, value in overrides.items():
+        if isinstance(value, str) and (name in described.sizes or name not in runtime):  # N=M
+            sizes[name] = evaluate_number(value, sizes, f"--arg {name}")
+    if request.sm_count is not None:
+        sizes["sm_count"] = request.sm_count
+    defaults: dict[str, ConstexprValue] = dict(described.options)
+    for name, expression in described.constexprs.items():
+        if name not in request.settings:
+            names = {**sizes, **defaults, **request.settings}
+            defaults[name] = evaluate(expression, names, name)
+    return sizes, defaults
 
 
 def require_values(

@@ -42,7 +42,8 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         sizes: Names that the expressions below use, and their default values.
         args: Run-time arguments by parameter name: a number, an expression, a tensor such as
-            "fp32[n_rows, n_cols]", or a ``TensorDescriptor`` made on the host such as
+            "fp32[n_rows, n_cols]", one with its contents, "int32[n]:values[512]" or "@FILE.npy"
+            relative to the kernel's file, or a ``TensorDescriptor`` made on the host such as
             "fp16[M, K]:block[BLOCK_M, BLOCK_K]"; for Gluon a layout other than the default may
             follow, ":NVMMASharedLayout(64, 16, 2)".
         constexprs: Defaults of ``tl.constexpr`` parameters; a string value is "'text'", a Gluon
@@ -216,7 +217,7 @@ def _descriptions(path: Path, tree: ast.Module) -> dict[str, Description]:
         return {}
     where = f"{path}:{value.lineno}"
     try:
-        return msgspec.convert(ast.literal_eval(value), dict[str, Description])
+        described = msgspec.convert(ast.literal_eval(value), dict[str, Description])
     except msgspec.ValidationError as error:
         raise CaptureError(f"{where}: {VARIABLE}: {error}") from error
     except (ValueError, TypeError, RecursionError, MemoryError) as error:
@@ -224,6 +225,17 @@ def _descriptions(path: Path, tree: ast.Module) -> dict[str, Description]:
             f"{where}: {VARIABLE} is not a literal",
             hint="it is read without running the file: use numbers, strings, lists and dicts",
         ) from error
+    return {name: _with_files(each, path.parent) for name, each in described.items()}
+
+
+def _with_files(description: Description, folder: Path) -> Description:
+    """Return a description that names files of contents by absolute path."""
+    files = {
+        name: f"@{folder.resolve() / Path(value.strip()[1:]).expanduser()}"
+        for name, value in description.args.items()
+        if isinstance(value, str) and value.strip()[:1] == "@"
+    }
+    return msgspec.structs.replace(description, args=description.args | files)
 
 
 def _assigned(tree: ast.Module, name: str) -> ast.expr | None:
