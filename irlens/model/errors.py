@@ -101,11 +101,21 @@ def _nearest(name: str, choices: Sequence[str]) -> list[str]:
     holding = [choice for choice in choices if written in choice.lower()]
     if holding and len(written) >= _MIN_PART:
         return sorted(holding, key=len)[:_MAX_NEAR]
+    if len(written) < _MIN_PART:  # BX for BM: a letter is too much of the name for what follows
+        near = [c for c in choices if c[:1].lower() == written[:1] and _is_one_off(c, written)]
+        if near:
+            return near[:_MAX_NEAR]
     alike = [choice for choice in choices if choice.lower()[:_SAME] == written[:_SAME]]
     by_form = {choice.lower()[: len(name)]: choice for choice in alike}
     by_form |= {choice.lower(): choice for choice in choices}
     near = get_close_matches(written, by_form, n=_MAX_NEAR, cutoff=0.6)
     return list(dict.fromkeys(by_form[form] for form in near))
+
+
+def _is_one_off(name: str, written: str) -> bool:
+    """Whether a name of the same length differs from a written one in one letter."""
+    letters = zip(name.lower(), written, strict=False)
+    return len(name) == len(written) and sum(a != b for a, b in letters) == 1
 
 
 class ArtifactError(IrlensError):

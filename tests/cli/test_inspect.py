@@ -149,6 +149,16 @@ def test_a_config_that_cannot_launch_is_reported_in_full() -> None:
     assert "95,232 fewer bytes/CTA: 0 → 1 block/SM" in words
 
 
+def _kernel(folder: Path, parameters: str) -> str:
+    """Return a kernel of a file of its own that does nothing with its parameters."""
+    path = folder / "kernel.py"
+    path.write_text(
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+        f"def kernel({parameters}):\n    pass\n"
+    )
+    return str(path)
+
+
 class TestBadInput:
     def test_unknown_names_offer_the_nearest(self) -> None:
         assert "did you mean softmax" in fails("sofmax")
@@ -157,6 +167,35 @@ class TestBadInput:
         assert "did you mean ptx" in fails("softmax", "--stage", "ptxx")
         assert "n_cols" in fails("softmax", "--arg", "n_col=3", "-t", "sm_80")
         assert "did you mean json" in fails("softmax", "--format", "jsn")
+
+    def test_short_names_offer_those_that_differ_in_a_letter(self, tmp_path: Path) -> None:
+        kernel = _kernel(tmp_path, "BM: tl.constexpr, BN: tl.constexpr, GROUP: tl.constexpr")
+        assert "did you mean BM or BN?" in fails(kernel, "--set", "BX=3", "-t", "sm_80")
+
+    @pytest.mark.parametrize(
+        ("written", "message"),
+        [
+            ("num_warps=0", "num_warps must be a whole number of at least 1, not 0"),
+            ("num_warps=two", "num_warps must be a whole number of at least 1, not two"),
+            ("num_stages=-1", "num_stages must be a whole number of at least 0, not -1"),
+            ("num_stages=1.5", "num_stages must be a whole number of at least 0, not 1.5"),
+            ("num_ctas=0", "num_ctas must be a whole number of at least 1, not 0"),
+            ("num_ctas=3", "num_ctas must be a power of 2, not 3"),
+        ],
+    )
+    def test_options_that_triton_cannot_take(
+        self, tmp_path: Path, written: str, message: str
+    ) -> None:
+        kernel = _kernel(tmp_path, "BM: tl.constexpr = 16")
+        told = fails(kernel, "--set", written, "-t", "sm_90")
+        assert told == f"irlens: error: kernel: {message}\n"
+
+    def test_an_argument_that_is_none_is_told_what_is_accepted(self) -> None:
+        for given in ("n_cols=abc", "input_ptr=abc"):
+            told = fails("softmax", "--arg", given, "-t", "sm_80")
+            name = given.partition("=")[0]
+            assert f"--arg {name}: 'abc' is neither a number nor a tensor" in told
+            assert "write a number, a tensor such as fp16[1024, 1024], or an expression of" in told
 
     def test_values_that_are_none(self) -> None:
         assert "'x' is not an integer" in fails("softmax", "--num-stages", "x")

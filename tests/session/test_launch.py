@@ -114,7 +114,7 @@ class TestContents:
         assert npy.read(launched.contents["input_ptr"]).tolist() == [[-7, -7]] * 2
 
     def test_sizes_are_arguments_of_the_launch(self, bare: Capture) -> None:
-        given = {"input_ptr": "fp32[n, 2]:values[n]", "n": 3}
+        given: dict[str, ConstexprValue] = {"input_ptr": "fp32[n, 2]:values[n]", "n": 3}
         launched = with_launch(bare, Launch(args=given))
         assert launched.config.arguments()["input_ptr"] == "fp32[3, 2]:values[3]"
         assert npy.read(launched.contents["input_ptr"]).tolist() == [[3, 3]] * 3

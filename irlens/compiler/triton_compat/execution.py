@@ -27,6 +27,10 @@ from irlens.compiler.triton_compat.jit import Kernel, Values, manifest_values, o
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError
 
+#: The least value of options that Triton compiles otherwise, or fails at without a clear message.
+#: It takes 0 stages for 1.
+_LEAST = {"num_warps": 1, "num_stages": 0, "num_ctas": 1, "maxnreg": 1}
+
 
 class Compiled(msgspec.Struct, frozen=True):
     """One compiled variant.
@@ -103,8 +107,9 @@ def compile_variant(
     """Compile one variant under the active driver, and launch it if there is a grid.
 
     Raises:
-        CaptureError: A hook of the process prevents compilation.
+        CaptureError: An option has an invalid value, or a hook of the process prevents compilation.
     """
+    _check_options(kernel, settings)
     function = kernel.function
     # This process may have compiled a function of a shared module before; Triton would then answer
     # from memory and write no artifacts.
@@ -127,6 +132,21 @@ def compile_variant(
     finally:
         setattr(function, held, caches)
     return _compiled(kernel, settings, handle, refusal)
+
+
+def _check_options(kernel: Kernel, settings: Values) -> None:
+    """Raise ``CaptureError`` for what Triton would fail at, or ignore, without a clear message."""
+    for name, least in _LEAST.items():
+        value = settings.get(name)
+        if value is None:
+            continue
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            required = f"a whole number of at least {least}"
+        elif name == "num_ctas" and value & (value - 1):  # of num_warps Triton says so itself
+            required = "a power of 2"
+        else:
+            continue
+        raise CaptureError(f"{kernel.name}: {name} must be {required}, not {value}")
 
 
 def compile_ttir(kernel: Kernel, text: str, settings: Values, workspace: Path) -> Compiled:
