@@ -42,9 +42,9 @@ def single_request(kernel: str, configurations: Configurations, session: Session
 
 
 def paired_requests(
-    kernel: str, sides: Sequence[Configurations], session: Session
+    one: tuple[str, Configurations], other: tuple[str, Configurations], session: Session
 ) -> "tuple[Request, Request]":
-    """Return the requests of two sides that differ in nothing but the options.
+    """Return the requests of two sides, KERNEL and options, that differ in nothing but these.
 
     That is the fastest configuration of the first side that the second has, too: what another
     configuration takes says nothing about the options. Where they share none, it is the fastest
@@ -53,24 +53,24 @@ def paired_requests(
     Raises:
         IrlensError: See ``single_request``.
     """
-    ours, theirs = (_requests(kernel, each, session) for each in sides)
+    ours, theirs = (_requests(*side, session) for side in (one, other))
     if _is_alone(ours) and _is_alone(theirs):
         return ours[0], theirs[0]
-    before = _fastest_first(kernel, _candidates(ours, session))
+    before = _fastest_first(one[0], _candidates(ours, session))
     after = _candidates(theirs, session)
-    first, second = (dict(each.settings) for each in sides)
-    varied = {name for name in first if first[name] != second[name]}
+    first, second = (dict(side[1].settings) for side in (one, other))
+    varied = {name for name in first if first[name] != second.get(name)}
     paired = _paired(before, after, varied)
     if paired is None:
-        fastest = _fastest_first(kernel, after)
+        fastest = _fastest_first(other[0], after)
         _note(session, before, "comparing {} of each side, before")
         _note(session, fastest, "comparing {} of each side, after")
         return before[0][1], fastest[0][1]
-    one, two = before[paired[0]], after[paired[1]]
+    chosen, counterpart = before[paired[0]], after[paired[1]]
     if len(before) > 1:
-        chosen = [one, *(each for each in before if each is not one)]
-        _note(session, chosen, "comparing {} with itself")
-    return one[1], two[1]
+        told = [chosen, *(each for each in before if each is not chosen)]
+        _note(session, told, "comparing {} with itself")
+    return chosen[1], counterpart[1]
 
 
 def _requests(kernel: str, configurations: Configurations, session: Session) -> "list[Request]":

@@ -21,6 +21,8 @@ if TYPE_CHECKING:  # it loads the compiler layer
 
 #: Whose passes the compiler prints.
 Printed: TypeAlias = Literal["mlir", "llvm"]
+#: KERNEL, and the options that select one compilation of it.
+KernelSide: TypeAlias = tuple[str, Configurations]
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -99,37 +101,57 @@ def follow_line(states: States, location: SourceLocation) -> FollowedLine:
 
 
 def compare_passes(
-    kernel: str,
-    configurations: Configurations,
+    before: KernelSide,
+    after: KernelSide,
     session: Session,
     context: int,
     printed: Printed = "mlir",
+    *,
+    names: tuple[str, str] | None = None,
 ) -> PassesDiff:
-    """Return two configurations of KERNEL, or two Tritons, held against each other pass by pass.
+    """Return two compilations held against each other pass by pass.
+
+    Args:
+        names: Labels of the two; by default, the settings that tell them apart.
 
     Raises:
-        IrlensError: See ``passes_of``; the options select another number than two.
+        IrlensError: See ``passes_of``.
     """
-    sides = _sides(configurations)
-    if len(sides) != 2:
-        selected = plural(len(sides), "configuration")
-        raise IrlensError(
-            f"the options select {selected} of {kernel}: passes need two",
-            hint="give one option two values: --num-stages 2,4",
-        )
     from irlens.diff.passes.across import first_difference
     from irlens.session.configuration_choice import paired_requests
 
-    one, two = (
-        _newly_compiled(request, session, printed)
-        for request in paired_requests(kernel, sides, session)
-    )
-    return first_difference(one, two, context=context)
+    one, two = (_kept(*side, session, printed) for side in (before, after))
+    if one is None and two is None:
+        return compare_requests(
+            paired_requests(before, after, session), session, context, printed, names=names
+        )
+    one = one or states_of(*before, session, printed)
+    two = two or states_of(*after, session, printed)
+    return first_difference(one, two, context=context, names=names)
 
 
-def _sides(configurations: Configurations) -> list[Configurations]:
-    """Return a selection for each combination of the options' values."""
-    return [
+def compare_requests(
+    requests: "tuple[Request, Request]",
+    session: Session,
+    context: int,
+    printed: Printed = "mlir",
+    *,
+    names: tuple[str, str] | None = None,
+) -> PassesDiff:
+    """Return what two requests compile to, see ``compare_passes``."""
+    from irlens.diff.passes.across import first_difference
+
+    one, two = (_newly_compiled(request, session, printed) for request in requests)
+    return first_difference(one, two, context=context, names=names)
+
+
+def two_selections(kernel: str, configurations: Configurations) -> tuple[KernelSide, KernelSide]:
+    """Return KERNEL with each of the two combinations of the options' values.
+
+    Raises:
+        IrlensError: There is another number of them than two.
+    """
+    selections = [
         msgspec.structs.replace(
             configurations,
             tritons=() if triton is None else (triton,),
@@ -140,6 +162,13 @@ def _sides(configurations: Configurations) -> list[Configurations]:
         for triton in configurations.tritons or (None,)
         for target, settings, args in configurations.as_written()
     ]
+    if len(selections) != 2:
+        selected = plural(len(selections), "configuration")
+        raise IrlensError(
+            f"the options select {selected} of {kernel}: passes need two",
+            hint="name a second kernel, or give one option two values: --num-stages 2,4",
+        )
+    return (kernel, selections[0]), (kernel, selections[1])
 
 
 def states_of(
@@ -150,16 +179,25 @@ def states_of(
     Raises:
         IrlensError: It does not compile, or its passes are unknown.
     """
-    if is_compiled(kernel) and configurations.is_empty:
-        captures = session.captures(kernel, configurations)
-        for capture in captures:
-            if (dumps := _of_compiled(kernel, capture)) is not None and (
-                dumps.last or printed == "mlir"
-            ):
-                return _checked(capture, dumps)
+    if (kept := _kept(kernel, configurations, session, printed)) is not None:
+        return kept
     from irlens.session.configuration_choice import single_request
 
     return _newly_compiled(single_request(kernel, configurations, session), session, printed)
+
+
+def _kept(
+    kernel: str, configurations: Configurations, session: Session, printed: Printed
+) -> States | None:
+    """Return the IR between the passes that something compiled keeps; ``None`` if it keeps none."""
+    if not is_compiled(kernel) or not configurations.is_empty:
+        return None
+    for capture in session.captures(kernel, configurations):
+        if (dumps := _of_compiled(kernel, capture)) is not None and (
+            dumps.last or printed == "mlir"
+        ):
+            return _checked(capture, dumps)
+    return None
 
 
 def _newly_compiled(request: "Request", session: Session, printed: Printed) -> States:

@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -12,6 +13,7 @@ from irlens.model.code import CodeComparisons
 from irlens.model.comparison import Comparisons, Side
 from irlens.model.errors import IrlensError
 from irlens.model.label import labels
+from irlens.model.passes import PassesDiff
 from irlens.model.report import Report
 from irlens.model.text import first_of
 from irlens.session import Configurations, is_compiled
@@ -20,6 +22,9 @@ from irlens.session.documents import saved_reports
 from irlens.session.program_changes import program_changes
 from irlens.session.reports import Needs
 from irlens.session.session import Session
+
+if TYPE_CHECKING:  # it loads what prints and compares passes
+    from irlens.session.passes import Printed
 
 #: Entries of a side without a counterpart that an error names.
 _MOST_NAMED = 4
@@ -119,6 +124,17 @@ class Sides:
             [each.stages for side in sides for each in side] if "sass" in names else []
         ):
             return compare_across(sides, names, varied=self._varied, context=context)
+
+    def compare_passes(self, context: int, printed: "Printed") -> PassesDiff:
+        """Return the comparison of one compilation of each side after each pass."""
+        from irlens.session.passes import compare_passes, two_selections
+
+        if self._after is None:
+            sides = two_selections(self._before, self._configurations)
+        else:
+            first, second = self._split_options(self._after)
+            sides = (self._before, first), (self._after, second)
+        return compare_passes(*sides, self._session, context, printed, names=self._names)
 
     def _both_reports(
         self, after: str, needs: Needs
@@ -231,6 +247,17 @@ class RecordedRevisions(_OfOneKernel):
         super().__init__(captures, captures, configurations, session, names=names)
         self._revisions = revisions
 
+    def compare_passes(self, context: int, printed: "Printed") -> PassesDiff:
+        """Return the comparison of one launch after each pass."""
+        from irlens.session.configuration_choice import single_request
+        from irlens.session.passes import compare_requests
+
+        request = single_request(self._before, self._configurations, self._session)
+        before, after = (
+            replace(request, kernel=_at(request.kernel, each)) for each in self._revisions
+        )
+        return compare_requests((before, after), self._session, context, printed, names=self._names)
+
     def _both_captures(self, after: str) -> tuple[Sequence[Capture], Sequence[Capture]]:
         requests = list(self._session.requests(after, self._configurations))
         before, now = (
@@ -280,6 +307,11 @@ class _Revisions(Sides):
         """Return the comparison of the code of some stages, with lines of context."""
         with self._explained():
             return super().compare_code(stages, context)
+
+    def compare_passes(self, context: int, printed: "Printed") -> PassesDiff:
+        """Return the comparison of one compilation of each side after each pass."""
+        with self._explained():
+            return super().compare_passes(context, printed)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

@@ -3,6 +3,7 @@
 import json
 import lzma
 import shutil
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -127,10 +128,38 @@ def test_a_triton_that_prints_no_passes_is_named(
     assert "--triton" in hint
 
 
-def test_two_captures_of_other_compilations_are_refused() -> None:
-    ran = run("diff", "softmax", "matmul", "--passes")
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith("irlens: error: AFTER cannot be used with --passes: give an option")
+def test_two_kernels_and_two_revisions_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AFTER was refused, and so was --git, without a word on what the command takes."""
+    path = tmp_path / "k.py"
+    text = (
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+        "def copy(x_ptr, y_ptr, BLOCK: tl.constexpr = 64):\n"
+        "    o = tl.arange(0, BLOCK)\n"
+        "    tl.store(y_ptr + o, tl.load(x_ptr + o))\n"
+    )
+    path.write_text(text)
+    (tmp_path / "other.py").write_text(text.replace("tl.load(x_ptr + o)", "tl.load(x_ptr + o) + 1"))
+    git = ("git", "-c", "user.name=x", "-c", "user.email=x@x")
+    for command in (("init", "-q"), ("add", "k.py"), ("commit", "-qm", "x")):
+        subprocess.run([*git, *command], cwd=tmp_path, check=True)
+    monkeypatch.chdir(tmp_path)
+    options = ("-t", "h100", "-a", "x_ptr=fp32[64]", "-a", "y_ptr=fp32[64]", "--passes")
+    ran = run("diff", "k.py", "other.py", *options, "--format", "json")
+    assert ran.code == 1, ran.err
+    diff = msgspec.json.decode(ran.out, type=PassesDiff)
+    assert (diff.before.label, diff.after.label) == ("before", "after")
+    assert diff.at_start
+    assert run("diff", "k.py", "k.py", *options).code == 0
+    assert run("diff", "k.py", "--git", *options).code == 0
+    path.write_text(text.replace("tl.load(x_ptr + o)", "tl.load(x_ptr + o) * 2"))
+    of_git = run("diff", "k.py", "--git", *options)
+    assert of_git.code == 1
+    assert "HEAD against working tree" in of_git.out
+    refused = run("diff", "k.py", "--last-save", *options)
+    assert refused.code == 2
+    assert "cannot be used with --passes: compare a revision, --git HEAD" in refused.err
 
 
 def test_of_a_recording_one_capture_is_named(tmp_path: Path) -> None:
@@ -159,10 +188,13 @@ def test_two_configurations_differ_first_behind_a_pass() -> None:
     same = run("diff", "softmax", "-t", "h100", "--num-warps", "8,8", "--passes")
     assert same.code == 0, same.err
     assert "no difference after any pass" in same.out
-    for asked in (("softmax",), ("softmax", "softmax"), ("softmax", "--git")):
-        refused = run("diff", *asked, "-t", "h100", "--passes")
+    refused = run("diff", "softmax", "-t", "h100", "--passes")
+    assert refused.code == 2
+    assert "name a second kernel, or give one option two values" in refused.err
+    for option in (("--stage", "ptx"), ("--sass",)):
+        refused = run("diff", "softmax", "--num-stages", "2,4", "--passes", *option)
         assert refused.code == 2
-        assert len(refused.err.splitlines()) <= 3
+        assert f"{option[0]} cannot be used with --passes: remove one of them" in refused.err
 
 
 @pytest.mark.parametrize("target", ["h100", "mi300x"])
@@ -203,6 +235,9 @@ def test_a_capture_and_a_log_are_read_without_a_compiler(
     (loaded,) = load(copy)
     assert loaded.kernel == "softmax_kernel"  # type: ignore[union-attr]
     assert run("passes", str(copy)).out == expected.out
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "compile", None)
+        assert run("diff", str(copy), str(copy), "--passes").code == 0
     log = tmp_path / "log.txt"
     log.write_bytes(lzma.decompress((copy / pass_dumps.NAME).read_bytes()))
     of_log = run("passes", str(log), "--first", "async_wait")

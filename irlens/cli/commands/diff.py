@@ -19,6 +19,7 @@ from irlens.session.reports import Needs
 
 if TYPE_CHECKING:  # running the command loads them
     from irlens.model.code import CodeComparison
+    from irlens.session.passes import Printed
     from irlens.session.sides import Sides
 
 _HELP = """Show what changed between two captures, figure by figure.
@@ -37,8 +38,8 @@ With --stage, compares the code itself, by its effect: renamed values and regist
 source lines and offsets are no difference. Stages are source, ttir, ttgir, llir, ptx, sass,
 amdgcn and metadata.
 
-With --passes, names the first pass of the compiler after which two configurations, or two
-Tritons, differ.
+With --passes, names the first pass of the compiler after which two configurations, two
+Tritons, two versions of a file or two kernels differ.
 
 Exits with 0 if nothing changed, 1 if something did.
 
@@ -121,17 +122,20 @@ def command(settings: _Settings) -> Exit:
     if before is None:
         before, revisions = _kernel_after_git(revisions)
     if settings.passes:
+        last_save = {"--last-save": settings.last_save}
+        options.refuse(last_save, "cannot be used with --passes: compare a revision, --git HEAD")
         others = {
-            "AFTER": settings.after is not None,
-            "--git": revisions is not None,
-            "--last-save": settings.last_save,
             "--stage": settings.stage is not None,
             "--sass": settings.asked is not Disassembly.TRY,
         }
-        reason = "cannot be used with --passes: give an option two values, --num-stages 2,4"
-        options.refuse(others, reason)
-        return _write_passes(before, settings)
+        options.refuse(others, "cannot be used with --passes: remove one of them")
     sides, writing = _sides(before, revisions, settings), settings.writing
+    if settings.passes:
+        check_format(writing.form, "passes-diff")
+        printed: Printed = "llvm" if settings.llvm else "mlir"
+        diff = sides.compare_passes(settings.context, printed)
+        write(diff, "passes-diff", writing, side_by_side=settings.side_by_side)
+        return Exit.DIFFERENCE if diff.different else Exit.OK
     if settings.stage is not None:
         if settings.asked is not Disassembly.TRY:
             raise click.UsageError("--sass has no effect with --stage: remove one of them")
@@ -159,20 +163,6 @@ def command(settings: _Settings) -> Exit:
     drawn = sides.drawn if shows_code("comparisons", writing) else ()
     write(comparisons, "comparisons", writing, code=shown, sides=drawn, named=named)
     return Exit.DIFFERENCE if comparisons.different else Exit.OK
-
-
-def _write_passes(kernel: str, settings: _Settings) -> Exit:
-    """Compare two compilations pass by pass."""
-    writing = settings.writing
-    check_format(writing.form, "passes-diff")
-    from irlens.session.passes import compare_passes
-
-    diff = compare_passes(
-        kernel, settings.selection, new_session(), settings.context,
-        "llvm" if settings.llvm else "mlir",
-    )  # fmt: skip
-    write(diff, "passes-diff", writing, side_by_side=settings.side_by_side)
-    return Exit.DIFFERENCE if diff.different else Exit.OK
 
 
 def _kernel_after_git(word: str | None) -> tuple[str, str]:

@@ -26,22 +26,24 @@ _TARGET = re.compile(r"\bttg\.target = \"[^\"]*\"")
 _INSTRUCTION = re.compile(r"[a-z][\w.:]*")
 
 
-def first_difference(before: States, after: States, *, context: int = 3) -> PassesDiff:
+def first_difference(
+    before: States, after: States, *, context: int = 3, names: tuple[str, str] | None = None
+) -> PassesDiff:
     """Return how two compilations differ after each pass that both ran.
 
     Passes are matched by name, in order; their options may differ. IR is compared by meaning.
     """
     compare = _Comparer(before, after, context)
     start = compare.at(1, 1)
-    names = [
+    runs = [
         [each.name.removesuffix("Pass") for each in side.dumps.passes if not each.stage]
         for side in (before, after)
     ]
     passes: list[PassDifference] = []
     lines: list[DifferingLine] = []
     last, first, code = _differing(start), None, None
-    for i, j in common(*names):
-        if i + 1 >= len(names[0]) or j + 1 >= len(names[1]):
+    for i, j in common(*runs):
+        if i + 1 >= len(runs[0]) or j + 1 >= len(runs[1]):
             continue  # MLIR prints nothing after the last one
         comparison = compare.at(i + 2, j + 2)
         differing = _differing(comparison)
@@ -58,10 +60,10 @@ def first_difference(before: States, after: States, *, context: int = 3) -> Pass
             first, code = j + 1, comparison
             lines = _lines(before, i + 2, after, j + 2, comparison)
         last = differing
-    one, two = labels([side_of(each.capture, "") for each in (before, after)])
+    one, two = names or _labels(before.capture, after.capture)
     return PassesDiff(
-        before=side_of(before.capture, one or "before"),
-        after=side_of(after.capture, two or "after"),
+        before=side_of(before.capture, one),
+        after=side_of(after.capture, two),
         at_start=_differing(start),
         passes=passes,
         first=first,
@@ -73,6 +75,14 @@ def first_difference(before: States, after: States, *, context: int = 3) -> Pass
         after_passes=stage_differences(before.capture, after.capture),
         registers=(_registers(before.capture), _registers(after.capture)),
     )
+
+
+def _labels(before: Capture, after: Capture) -> tuple[str, str]:
+    """Return what tells two compilations apart: their kernels, or else their settings."""
+    if before.kernel != after.kernel:
+        return before.kernel, after.kernel
+    one, two = labels([side_of(each, "") for each in (before, after)])
+    return one or "before", two or "after"
 
 
 def _of_llvm(before: States, after: States) -> list[PassDifference]:
