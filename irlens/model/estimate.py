@@ -19,6 +19,8 @@ BOUND_NAMES: Final = {
 #: faster: on an H200 the estimate is right in little more than half of such pairs
 #: (``benchmarks/time_model.py``).
 RESOLUTION = 0.03
+#: Changes that an estimate of a time keeps, those that save the most.
+MOST_STEPS = 3
 
 #: What a change of a launch is about: a resource that limits its occupancy, spilled registers, the
 #: sectors of its accesses, bytes that it reads from memory again, bank conflicts, or its number of

@@ -207,8 +207,17 @@ def test_findings_are_listed_by_what_they_cost() -> None:
         "h; up to 13 % less time with 4 fewer registers/thread", "h",
     ]  # fmt: skip
     assert plain(listed.summary) == (
-        "1 error, 1 warning, 3 notes · effect unknown or below 3 %: IRL202"
+        "1 error, 1 warning, 3 notes · effect unknown: IRL202 (try --why)"
     )
+    tried = [replace(each, cause="grid") if each is WARNING else each for each in found]
+    few = replace(launch(steps=STEPS[:1]), findings=found)
+    listed = findings(few)
+    assert listed is not None
+    assert plain(listed.summary).endswith("· effect unknown: IRL102, IRL202 (try --why)")
+    for steps, said in ((STEPS, "above 3 %"), ([*STEPS, STEPS[0]], "as large")):
+        listed = findings(replace(launch(steps=steps), findings=tried))
+        assert listed is not None
+        assert plain(listed.summary).endswith(f"3 notes · no effect {said} found: IRL202")
     untimed = by_effect(replace(subject, time=None))
     assert [each.code for each in untimed] == ["IRL304", "IRL202", "IRL102", "IRL302", "IRL302"]
 

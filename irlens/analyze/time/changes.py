@@ -21,9 +21,8 @@ from irlens.analyze.time import estimate
 from irlens.analyze.time.counting import CostedLaunch, count, executed
 from irlens.analyze.time.counts import Counts
 from irlens.analyze.time.transfers import Transfers
-from irlens.model.estimate import RESOLUTION, Cause, TimeEstimate, TimeStep
+from irlens.model.estimate import MOST_STEPS, RESOLUTION, Cause, TimeEstimate, TimeStep
 
-_SHOWN = 3
 _RESOURCES: dict[str, Cause] = {"registers": "registers", "shared_memory": "shared_memory"}
 
 
@@ -39,7 +38,7 @@ def estimate_with_steps(launch: CostedLaunch) -> TimeEstimate:
             continue
         if cause not in launch.spare or -change <= (launch.spare[cause]() or 0):
             steps.append(TimeStep(cause=cause, change=change, unit=unit, estimate_us=after))
-    return replace(now, steps=sorted(steps, key=lambda step: step.estimate_us)[:_SHOWN])
+    return replace(now, steps=sorted(steps, key=lambda step: step.estimate_us)[:MOST_STEPS])
 
 
 def _changes(launch: CostedLaunch) -> Iterator[tuple[Cause, int, str, Counts]]:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from irlens.model.comparison import FindingDelta
-from irlens.model.estimate import RESOLUTION
+from irlens.model.estimate import MOST_STEPS, RESOLUTION
 from irlens.model.report import SEVERITIES, Finding, Report, Severity
 from irlens.model.several import grouped
 from irlens.model.terms import Terms
@@ -24,6 +24,8 @@ _NAMED = 4
 _LONGEST_NAMES = 80
 #: A number that is no part of a name, a type or a place.
 _NUMBER = re.compile(r"(?<![\w.:#])\d+(?:,\d{3})*(?:\.\d+)?(?![\w:.]*\w)")
+#: Causes that a recompilation may change where no estimate of this code does.
+_BY_OTHER_CODE = (None, "registers", "shared_memory")
 _STATE_TONES: dict[str, Tone] = {"new": "warn", "gone": "good", "was": "dim", "now": "warn"}
 
 
@@ -45,13 +47,21 @@ def findings(report: Report) -> nodes.Findings | None:
 
 
 def _unpriced(report: Report) -> Iterator[Run]:
-    """Yield the findings that no estimate orders, where one orders others."""
+    """Yield the findings that no estimate orders, where one orders others.
+
+    Of a change that needs no compiler the time is estimated; what other code saves is unknown, also
+    code of fewer registers or less shared memory than the estimate may take away.
+    """
     priced = {each.code for each in report.findings if saved(report, each)}
-    others = {each.code for each in report.findings if each.severity != "error"} - priced
-    if priced and others:
-        yield Run(
-            f" · effect unknown or below {percent(RESOLUTION)}: {', '.join(sorted(others))}", "dim"
-        )
+    others = [each for each in report.findings if each.severity != "error"] if priced else []
+    unknown = {each.code for each in others if each.cause in _BY_OTHER_CODE} - priced
+    if small := {each.code for each in others} - unknown - priced:
+        # Only the changes that save the most are kept.
+        few = report.time is not None and len(report.time.steps) < MOST_STEPS
+        least = f"above {percent(RESOLUTION)}" if few else "as large"
+        yield Run(f" · no effect {least} found: {', '.join(sorted(small))}", "dim")
+    if unknown:
+        yield Run(f" · effect unknown: {', '.join(sorted(unknown))} (try --why)", "dim")
 
 
 def by_effect(report: Report) -> list[Finding]:
