@@ -8,6 +8,7 @@ when it makes a capture; a bare cache entry is compared with the releases' defau
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path, PurePath
 
 from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue
@@ -122,6 +123,7 @@ def is_known_release(version: str | None) -> bool:
     return release is not None and _OLDEST <= release <= _NEWEST
 
 
+@lru_cache(maxsize=1024)  # the metadata of a cache's entries have the same names
 def changes_output(variable: str) -> bool:
     """Whether an environment variable of this name may change the compiler's output."""
     return bool(re.fullmatch(_VARIABLE, variable)) and not re.fullmatch(_NO_EFFECT, variable)

@@ -138,7 +138,8 @@ def read_entry(directory: Path, listing: Listing) -> Iterator[Capture | Broken]:
         error = files.outside(listing.refused[0])
         yield Broken(directory, error.joined("; "))
         return
-    own = files.states([directory / MANIFEST_NAME, *_python_copies(listing)])
+    above = f"{directory}{os.sep}"
+    own = files.states([above + MANIFEST_NAME, *_python_copies(listing)])
     try:
         manifest = (
             _decode(directory / MANIFEST_NAME, _read(directory / MANIFEST_NAME), Manifest)
@@ -150,8 +151,7 @@ def read_entry(directory: Path, listing: Listing) -> Iterator[Capture | Broken]:
         return
     for name, artifacts in sorted(listing.artifacts.items()):
         metadata, options = None, manifest.options if manifest else None
-        names = [f"{name}.{each}" for each in (*artifacts, "json")]
-        states = own | files.states(directory / each for each in names)
+        states = own | files.states(f"{above}{name}.{each}" for each in (*artifacts, "json"))
         if f"{name}.json" in listing.files:
             try:
                 path = directory / f"{name}.json"
@@ -270,6 +270,10 @@ def decode_metadata(
 
 def _metadata(everything: dict[str, object]) -> Metadata:
     """Return the fields that irlens uses; one of another type than expected is not recorded."""
+    try:
+        return msgspec.convert(everything, Metadata)
+    except msgspec.ValidationError:
+        pass
     known: dict[str, object] = {}
     for field in _fields(Metadata):
         try:

@@ -285,7 +285,7 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         notes: What a reader should know about what the artifacts were taken from.
         contents: Contents of tensors of the launch, ``.npy`` files by argument, as far as the user
             gives them or a recording has them.
-        listed: The state of its files before the first one was read.
+        listed: The state of its files before the first one was read, by path.
     """
 
     kernel: str
@@ -297,7 +297,7 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     directory: Path | None = None
     contents: dict[str, Stage] = {}
     notes: tuple[str, ...] = ()
-    listed: dict[Path, files.State] = {}
+    listed: dict[str, files.State] = {}
 
     def check_unchanged(self) -> None:
         """Raise if its files are no longer those that were listed.

@@ -89,18 +89,18 @@ def read(
         raise ArtifactError(f"cannot read {path}: no file has such a name", hint=hint) from error
 
 
-def state(path: Path) -> State | None:
+def state(path: Path | str) -> State | None:
     """Return what differs once a file was written or replaced; ``None`` if there is none."""
     try:
-        status = path.stat()
+        status = os.stat(path)  # noqa: PTH116  # a text is not made a path, which takes longer
     except (OSError, ValueError):  # such as a NUL in the name
         return None
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def states(paths: Iterable[Path]) -> dict[Path, State]:
-    """Return the ``state`` of each file that exists."""
-    return {path: found for path in paths if (found := state(path)) is not None}
+def states(paths: Iterable[Path | str]) -> dict[str, State]:
+    """Return the ``state`` of each file that exists, by its path."""
+    return {str(path): found for path in paths if (found := state(path)) is not None}
 
 
 def replace(path: Path, pieces: Iterable[bytes]) -> None:
@@ -293,7 +293,8 @@ def size_limit() -> int:
 
 def _open_within(path: Path, within: Path) -> int:
     """Open a file below a directory; no link that appears meanwhile leads out of it."""
-    if _NO_FOLLOW and path.parent == within and path.name != "..":
+    folder, name = os.path.split(path)  # faster than paths, for each file read
+    if _NO_FOLLOW and folder == str(within) and name != "..":
         # A file of the directory itself that is no link cannot leave it.
         with suppress(OSError):
             return os.open(path, _FLAGS | _NO_FOLLOW)
@@ -304,15 +305,15 @@ def _open_within(path: Path, within: Path) -> int:
     if os.open not in os.supports_dir_fd:
         return os.open(real, _FLAGS)
     *folders, name = real.relative_to(home).parts
-    folder = os.open(within, _FLAGS | _FOLDER)
+    handle = os.open(within, _FLAGS | _FOLDER)
     try:
         for each in folders:
-            parent = folder
-            folder = os.open(each, _FLAGS | _FOLDER | _NO_FOLLOW, dir_fd=parent)
+            parent = handle
+            handle = os.open(each, _FLAGS | _FOLDER | _NO_FOLLOW, dir_fd=parent)
             os.close(parent)
-        return os.open(name, _FLAGS | _NO_FOLLOW, dir_fd=folder)
+        return os.open(name, _FLAGS | _NO_FOLLOW, dir_fd=handle)
     finally:
-        os.close(folder)
+        os.close(handle)
 
 
 def _read(handle: int, path: Path, most: int | None, multiple: int) -> bytes:
