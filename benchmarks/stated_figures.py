@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from itertools import combinations
 from pathlib import Path
 
+from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.facts import Provenance
 from irlens.model.capture import Capture
 from irlens.model.report import Report
@@ -77,7 +78,7 @@ def find_wrong(capture: Capture, folder: Path, original: Report, undamaged: Path
         IrlensError: The capture has no report.
     """
     stated, found = read_stated(folder), Inspection(capture)
-    if not find_agreement(capture, Provenance()).contradictions:
+    if not find_agreement(CaptureCode(capture), Provenance()).contradictions:
         for topic in ("architecture", "kernel", "threads"):
             for (one, value), (other, second) in combinations(stated[topic].items(), 2):
                 if value != second:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # a stage's dialect, and what follows its code, is loaded wit
     from irlens.analyze.loops import Loops
     from irlens.analyze.mlir_loops import Loop
     from irlens.analyze.sass_cfg import SassCfg
+    from irlens.artifacts import cubin, hsaco
     from irlens.artifacts.code_listings import CodeListings
     from irlens.isa import amdgcn, mlir, ptx, sass
     from irlens.isa.llir import parser as llir
@@ -331,7 +332,10 @@ class CaptureCode:
     def __init__(self, capture: Capture, listings: "CodeListings | None" = None) -> None:
         self.capture = capture
         self._listings = listings
-        self._codes = {stage: _code_of(self, stage) for stage in self.stages}
+
+    @cached_property
+    def _codes(self) -> dict[str, StageCode]:
+        return {stage: _code_of(self, stage) for stage in self.stages}
 
     @cached_property
     def stages(self) -> tuple[str, ...]:
@@ -371,8 +375,11 @@ class CaptureCode:
         for name in other._codes.keys() & self._codes.keys():
             if ("cubin" if name == "sass" else name) in same:
                 other._codes[name] = self._codes[name]
-        if "cubin" in same and "listed" in vars(self):
+        known = vars(self)
+        if "cubin" in same and "listed" in known:
             vars(other)["listed"] = self.listed
+        for binary in {"cubin", "hsaco"} & same & known.keys():
+            vars(other)[binary] = known[binary]
         return other
 
     @property
@@ -399,6 +406,20 @@ class CaptureCode:
     def amdgcn(self) -> AmdgcnCode | None:
         """AMD's assembly."""
         return cast("AmdgcnCode | None", self._codes.get("amdgcn"))
+
+    @cached_property
+    def cubin(self) -> "cubin.Cubin":
+        """What NVIDIA's assembler recorded; raises as ``artifacts.cubin.read``."""
+        from irlens.artifacts import cubin
+
+        return cubin.read(self.capture.stages["cubin"].read())
+
+    @cached_property
+    def hsaco(self) -> "hsaco.Hsaco":
+        """What AMD's assembler recorded; raises as ``artifacts.hsaco.read``."""
+        from irlens.artifacts import hsaco
+
+        return hsaco.read(self.capture.stages["hsaco"].read())
 
     @property
     def sass(self) -> SassCode | None:

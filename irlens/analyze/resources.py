@@ -9,7 +9,7 @@ from irlens.analyze import occupancy
 from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.facts import Provenance
 from irlens.analyze.occupancy import Usage
-from irlens.artifacts import cubin, hsaco
+from irlens.artifacts import hsaco
 from irlens.gpus import Gpu
 from irlens.isa.dialect import kernel_named
 from irlens.model.capture import Capture, Metadata
@@ -86,8 +86,7 @@ def read_demand(code: CaptureCode, gpu: Gpu | None, provenance: Provenance) -> D
     """
     capture = code.capture
     if "hsaco" in capture.stages:
-        code_object = hsaco.read(capture.stages["hsaco"].read())
-        return _amd(code_object.kernels, "hsaco, metadata note", code, gpu, provenance)
+        return _amd(code.hsaco.kernels, "hsaco, metadata note", code, gpu, provenance)
     if "amdgcn" in capture.stages:
         kernels = hsaco.read_assembly(capture.stages["amdgcn"].text())
         return _amd(kernels, "amdgcn, its metadata", code, gpu, provenance)
@@ -100,7 +99,7 @@ def read_demand(code: CaptureCode, gpu: Gpu | None, provenance: Provenance) -> D
 
 def _nvidia(code: CaptureCode, gpu: Gpu | None, provenance: Provenance) -> Demand:
     capture = code.capture
-    kernel = kernel_named(cubin.read(capture.stages["cubin"].read()).kernels, capture.kernel)
+    kernel = kernel_named(code.cubin.kernels, capture.kernel)
     shared = _dynamic_shared(code, provenance)
     if kernel is None:
         reason = f"the cubin holds no kernel named {capture.kernel}"

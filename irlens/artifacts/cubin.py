@@ -7,9 +7,8 @@ were checked against ``cuobjdump -elf``, ``cuobjdump -res-usage`` and ``ptxas -v
 
 import struct
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
-from functools import lru_cache
 
 import msgspec
 
@@ -36,6 +35,7 @@ _MOST_ATTRIBUTES = 100_000
 #: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 _MOST_LOCAL_BYTES = 512 << 10
 
+_ENTRY = struct.Struct("<BBH")
 _PAIR = struct.Struct("<II")
 _TRIPLE = struct.Struct("<III")
 _PARAM = struct.Struct("<IHHI")
@@ -58,14 +58,14 @@ class Code(IntEnum):
     NUM_BARRIERS = 0x4C
 
 
-class Attribute(msgspec.Struct, frozen=True):
+class Attribute(msgspec.Struct, frozen=True, gc=False):
     """One entry of ``.nv.info``: its code and its raw bytes."""
 
     code: int
     value: bytes
 
 
-class Parameter(msgspec.Struct, frozen=True):
+class Parameter(msgspec.Struct, frozen=True, gc=False):
     """A kernel parameter: its index in the signature, its offset and its size in bytes."""
 
     ordinal: int
@@ -141,7 +141,6 @@ class Cubin(msgspec.Struct, frozen=True, kw_only=True):
     kernels: list[Kernel]
 
 
-@lru_cache(maxsize=2)  # the parts of a report read it one after the other
 def read(data: bytes) -> Cubin:
     """Read the kernels of a cubin.
 
@@ -161,6 +160,7 @@ def read(data: bytes) -> Cubin:
         if section.name == ".nv.info" or section.name.startswith(".nv.info.")
     }
     by_symbol = _by_symbol(attributes.get(".nv.info", []))
+    symbols = list(file.symbols())
     source = _Source(
         file=file,
         arch=cubin_arch(file),
@@ -168,10 +168,10 @@ def read(data: bytes) -> Cubin:
         attributes=attributes,
         by_symbol=by_symbol,
         constants=_constant_banks(file),
-        with_frames=_with_frames(file, by_symbol),
+        with_frames=_with_frames(symbols, by_symbol),
         doubt=cubin_checks.doubted_layout(file),
     )
-    kernels = [_checked(_kernel(symbol, source), symbol, source) for symbol in cubin_entries(file)]
+    kernels = [_checked(_kernel(each, source), each, source) for each in cubin_entries(symbols)]
     return Cubin(arch=source.arch, kernels=sorted(kernels, key=lambda kernel: kernel.name))
 
 
@@ -276,14 +276,16 @@ def _checked(kernel: Kernel, symbol: elf.Symbol, source: _Source) -> Kernel:
     return msgspec.structs.replace(kernel, **unknown, doubts=doubts)
 
 
-def _with_frames(file: elf.Elf, by_symbol: Mapping[int, Mapping[int, int]]) -> frozenset[int]:
+def _with_frames(
+    symbols: Iterable[elf.Symbol], by_symbol: Mapping[int, Mapping[int, int]]
+) -> frozenset[int]:
     """Return the functions that may add to the stack of who calls them, by symbol.
 
     Those of another file have no section.
     """
     return frozenset(
         each.index
-        for each in file.symbols()
+        for each in symbols
         if each.kind == elf.STT_FUNC
         and (not each.section or by_symbol.get(each.index, {}).get(Code.FRAME_SIZE))
     )
@@ -313,28 +315,25 @@ def _doubted_sizes(kernel: Kernel, source: _Source, barriers: int | None) -> dic
 
 def _attributes(content: bytes, section: str) -> Iterator[Attribute]:
     """Split an ``.nv.info`` section into entries: a format, a code, and a value or its size."""
-    at = count = 0
-    while at < len(content):
+    at, count, end = 0, 0, len(content)
+    while at < end:
         count += 1
-        if at + 4 > len(content) or count > _MOST_ATTRIBUTES:
+        if at + _ENTRY.size > end or count > _MOST_ATTRIBUTES:
             raise _broken(section, at)
-        layout, code = content[at], content[at + 1]
-        value = content[at + 2 : at + 4]
-        at += 4
-        match layout:
-            case 1:  # EIFMT_NVAL: a flag without a value
-                value = b""
-            case 2:  # EIFMT_BVAL
-                value = value[:1]
-            case 3:  # EIFMT_HVAL
-                pass
-            case 4:  # EIFMT_SVAL
-                size = int.from_bytes(value, "little")
-                value = content[at : at + size]
-                at += size
-            case _:
-                raise _broken(section, at - 4)
-        if at > len(content):
+        layout, code, size = _ENTRY.unpack_from(content, at)
+        at += _ENTRY.size
+        if layout == 4:  # EIFMT_SVAL
+            value = content[at : at + size]
+            at += size
+        elif layout == 3:  # EIFMT_HVAL
+            value = content[at - 2 : at]
+        elif layout == 2:  # EIFMT_BVAL
+            value = content[at - 2 : at - 1]
+        elif layout == 1:  # EIFMT_NVAL: a flag without a value
+            value = b""
+        else:
+            raise _broken(section, at - _ENTRY.size)
+        if at > end:
             raise _broken(section, at)
         yield Attribute(code, value)
 
@@ -370,9 +369,10 @@ def _constant_banks(file: elf.Elf) -> defaultdict[str, dict[int, int]]:
     """Return the sizes of the sections ``.nv.constantBANK.KERNEL``, by kernel and bank."""
     found: defaultdict[str, dict[int, int]] = defaultdict(dict)
     for section in file.sections:
-        bank, _, kernel = section.name.removeprefix(".nv.constant").partition(".")
-        if section.name.startswith(".nv.constant") and bank.isascii() and bank.isdigit():
-            found[kernel][int(bank)] = section.size
+        if section.name.startswith(".nv.constant"):
+            bank, _, kernel = section.name.removeprefix(".nv.constant").partition(".")
+            if bank.isascii() and bank.isdigit():
+                found[kernel][int(bank)] = section.size
     return found
 
 

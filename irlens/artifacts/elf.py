@@ -42,7 +42,7 @@ _MOST_PADDING = 15
 _MOST_SEGMENTS = 64
 
 
-class Section(msgspec.Struct, frozen=True):
+class Section(msgspec.Struct, frozen=True, gc=False):
     """A section header; sizes and offsets in bytes."""
 
     name: str
@@ -60,7 +60,7 @@ class Section(msgspec.Struct, frozen=True):
         return self.offset if self.type == SHT_NOBITS else self.offset + self.size
 
 
-class Segment(msgspec.Struct, frozen=True):
+class Segment(msgspec.Struct, frozen=True, gc=False):
     """A part of the file that is loaded; sizes and offsets in bytes.
 
     Attributes:
@@ -79,7 +79,7 @@ class Segment(msgspec.Struct, frozen=True):
         return self.offset + self.file_size
 
 
-class Symbol(msgspec.Struct, frozen=True):
+class Symbol(msgspec.Struct, frozen=True, gc=False):
     """An entry of a symbol table.
 
     Attributes:
@@ -98,7 +98,7 @@ class Symbol(msgspec.Struct, frozen=True):
     size: int
 
 
-class Note(msgspec.Struct, frozen=True):
+class Note(msgspec.Struct, frozen=True, gc=False):
     """A note: its owner, type and content."""
 
     owner: str
@@ -260,15 +260,17 @@ class _Strings:
 
     def at(self, offset: int) -> str:
         """Return the name that starts at ``offset``."""
-        if offset not in self._known:
+        name = self._known.get(offset)
+        if name is None:
             end = self._content.find(b"\0", offset)
             if end < 0 and offset != 0:
                 raise _broken("a name reaches past the end of its table")
             self._left -= end - offset
             if self._left < 0:
                 raise _broken("its names overlap without end")
-            self._known[offset] = self._content[offset:end].decode("utf-8", "replace")
-        return self._known[offset]
+            name = self._content[offset:end].decode("utf-8", "replace")
+            self._known[offset] = name
+        return name
 
 
 def _slice(data: bytes, offset: int, size: int, what: str) -> bytes:

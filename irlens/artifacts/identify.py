@@ -3,7 +3,7 @@
 import hashlib
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 import msgspec
@@ -147,13 +147,9 @@ def cubin_arch(file: elf.Elf) -> str | None:
     return f"sm_{number}" if virtual <= number <= newest else None  # PTX runs on what came later
 
 
-def cubin_entries(file: elf.Elf) -> Iterator[elf.Symbol]:
-    """Yield the symbols of a cubin's kernels; device functions lack the entry flag.
-
-    Raises:
-        ArtifactError: The symbol table is broken.
-    """
-    for symbol in file.symbols():
+def cubin_entries(symbols: Iterable[elf.Symbol]) -> Iterator[elf.Symbol]:
+    """Yield those of a cubin's symbols that are kernels; device functions lack the entry flag."""
+    for symbol in symbols:
         if symbol.kind == elf.STT_FUNC and symbol.other & _CUDA_ENTRY and symbol.name:
             yield symbol
 
@@ -190,7 +186,7 @@ def _identify_binary(content: bytes) -> Identity:
     file = elf.read(content)
     if file.machine == elf.MACHINE_CUDA:
         name = cubin_arch(file)
-        kernels = sorted(symbol.name for symbol in cubin_entries(file))
+        kernels = sorted(symbol.name for symbol in cubin_entries(file.symbols()))
         target = Target(vendor="nvidia", arch=name, warp_size=32) if name else None
         return Identity(stage="cubin", kernels=kernels, target=target)
     if file.machine == elf.MACHINE_AMDGPU:
@@ -253,6 +249,14 @@ def module_number(name: str, text: str) -> int | None:
     return int(found[1]) if found else None
 
 
+def module_line(head: bytes) -> str:
+    """Return the line of a ttgir that begins its module, from its first bytes; empty if none."""
+    begin = 0 if head.startswith(b"module") else head.find(b"\nmodule") + 1
+    if not begin and not head.startswith(b"module"):
+        return ""
+    return head[begin:].partition(b"\n")[0].decode("utf-8", "replace")
+
+
 def requested_warps(ttgir: Stage) -> int | None:
     """Return the requested warps per CTA, without those of the kernel's partitions.
 
@@ -262,11 +266,9 @@ def requested_warps(ttgir: Stage) -> int | None:
         ``None`` if the file cannot be read or does not say.
     """
     try:
-        head = ttgir.read(most=_HEAD).splitlines()
+        return module_number("num-warps", module_line(ttgir.read(most=_HEAD)))
     except ArtifactError:  # reading the whole artifact reports it
         return None
-    module = next((line for line in head if line.startswith(b"module")), b"")
-    return module_number("num-warps", module.decode("utf-8", "replace"))
 
 
 #: Sections that name things, say where the code comes from, or which run of the assembler it was.

@@ -7,7 +7,7 @@ who needs it reports the error.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from math import prod
 from typing import TypeAlias
@@ -16,13 +16,12 @@ import msgspec
 from msgspec.structs import replace
 
 from irlens import gpus
+from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.facts import Provenance
-from irlens.artifacts import cubin, hsaco
 from irlens.artifacts.entries import find_target
-from irlens.artifacts.identify import module_number, text_target
+from irlens.artifacts.identify import module_line, module_number, text_target
 from irlens.isa.dialect import kernel_named
-from irlens.model import files
-from irlens.model.capture import BINARY_STAGES, MANIFEST_NAME, Capture, Manifest, Metadata, Stage
+from irlens.model.capture import MANIFEST_NAME, Capture, Manifest, Metadata, Stage
 from irlens.model.config import Config
 from irlens.model.errors import ArtifactError, UnknownNameError
 from irlens.model.several import grouped
@@ -64,13 +63,20 @@ _LLIR_PARAMETER = re.compile(r"%[\w$.-]++(?=\s*+[,)])")
 _PTX_HEADER = re.compile(
     r"\.entry\s++(?P<name>[\w$%]++)\s*+\((?P<parameters>[^)]*+)\)(?P<limits>[^{]*+)"
 )
+#: What each header begins with, and its pattern, by the stage.
+_HEADERS = {
+    "ttir": ("tt.func public @", _MLIR_HEADER),
+    "ttgir": ("tt.func public @", _MLIR_HEADER),
+    "llir": ("_kernel ", _LLIR_HEADER),
+    "ptx": (".entry", _PTX_HEADER),
+}
 _PTX_PARAMETER = re.compile(
     r"\.param\s++(?:\.align\s++\d++\s++)?\.[a-z]{1,2}(?P<bits>8|16|32|64|128)\b"
     r"[^,\[]*+(?:\[(?P<count>\d{1,9})\])?"
 )
 _PTX_THREADS = re.compile(r"\.reqntid\s++(\d{1,9}(?:\s*+,\s*+\d{1,9})*+)")
 _PTX_REGISTERS = re.compile(r"\.maxnreg\s++(\d{1,9})")
-_AMD_METADATA = ".amdgpu_metadata"
+_AMD_METADATA = b".amdgpu_metadata"
 _AMD_FIELDS = {
     topic: re.compile(rf"^[ \t]*\.{field}:[ \t]*(\S+)[ \t]*$", re.MULTILINE)
     for topic, field in {
@@ -88,41 +94,69 @@ _AMD_FIELDS = {
 }
 
 
-class _Part:
-    """A stage, whose content is read once."""
+class _Text:
+    """The text of a stage, which is read once; whole megabytes are not decoded for a header."""
 
-    def __init__(self, stage: Stage) -> None:
-        self.name, self.content = stage.name, stage.read()
-        if stage.name not in BINARY_STAGES and b"\0" in self.content:
+    def __init__(self, stage: Stage, kernel: str) -> None:
+        self.content, self._name, self._kernel = stage.read(), stage.name, kernel
+        if b"\0" in self.content:
             raise ArtifactError(f"{stage.name} is not text")
 
     @cached_property
-    def head(self) -> str:
-        """The first part of its text."""
+    def _head(self) -> str:
         return self.content[:_HEAD].decode("utf-8", "replace")
 
+    @cached_property
+    def module(self) -> str:
+        """The line that begins a module of MLIR."""
+        return module_line(self.content[:_HEAD])
+
+    @cached_property
+    def header(self) -> re.Match[str] | None:
+        """The header of its kernel, or of the only one it has; see ``isa.dialect.kernel_named``."""
+        mark, pattern = _HEADERS[self._name]
+        others = []
+        for each in _matches(pattern, mark, self._head):
+            if each["name"].strip('"') == self._kernel:
+                return each  # the rest of the text is not searched
+            others.append(each)
+        return others[0] if len(others) == 1 else None
+
     def architecture(self) -> Statements:
-        """Return the architecture that its head states."""
-        text = self.head if self.name == "ttgir" else self.head[:_FIRST_LINES]
-        target = text_target(self.name, text)
+        """Return the architecture that it states at its beginning."""
+        text = self.module if self._name == "ttgir" else self._head[:_FIRST_LINES]
+        target = text_target(self._name, text)
         return {"architecture": target.arch} if target else {}
 
 
-def read_statements(capture: Capture) -> dict[str, Statements]:
+def _matches(pattern: re.Pattern[str], mark: str, text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of a pattern that begins with a mark, which is found many times faster."""
+    at = text.find(mark)
+    while at >= 0:
+        found = pattern.match(text, at)
+        if found:
+            yield found
+        at = text.find(mark, found.end() if found else at + 1)
+
+
+def read_statements(code: CaptureCode) -> dict[str, Statements]:
     """Return the statements of each part of a capture: stages, "metadata" and "irlens.json"."""
+    capture = code.capture
     stated: dict[str, Statements] = {}
-    parts: dict[str, _Part] = {}
+    texts: dict[str, _Text] = {}
     for name, stage in capture.stages.items():
-        if name in _READERS:
-            try:
-                parts[name] = _Part(stage)
-                stated[name] = _READERS[name](parts[name], capture.kernel)
-            except ArtifactError:
-                continue
+        try:
+            if name in _OF_TEXTS:
+                texts[name] = _Text(stage, capture.kernel)
+                stated[name] = _OF_TEXTS[name](texts[name])
+            elif name in _OF_BINARIES:
+                stated[name] = _OF_BINARIES[name](code)
+        except ArtifactError:
+            continue
     if capture.metadata is not None:
         stated[METADATA] = _of_metadata(capture.metadata)
     if capture.manifest is not None:
-        typed = [parts[name] for name in ("ttir", "ttgir") if name in stated]
+        typed = [texts[name] for name in ("ttir", "ttgir") if name in stated]
         stated[MANIFEST_NAME] = _of_manifest(capture.manifest, typed)
     for each in stated.values():
         if "architecture" in each:
@@ -149,7 +183,7 @@ def _of_metadata(metadata: Metadata) -> Statements:
     return stated
 
 
-def _of_manifest(manifest: Manifest, typed: Iterable[_Part]) -> Statements:
+def _of_manifest(manifest: Manifest, typed: Iterable[_Text]) -> Statements:
     """Return what irlens's own record says, which has other arguments if it is of another kernel.
 
     Those that are compiled in are not in the IR.
@@ -164,9 +198,8 @@ def _of_manifest(manifest: Manifest, typed: Iterable[_Part]) -> Statements:
     if target.product and target.arch != _arch_of(target.product):
         stated["architecture"] = f"{target.arch:.60} of {target.product:.60}"
     known = {each.partition(".")[0] for each in manifest.args}
-    for part in typed if known else ():
-        header = _mlir_header(part, manifest.kernel)
-        roots = _MLIR_ARGUMENT.findall(header["arguments"]) if header is not None else []
+    for text in typed if known else ():
+        roots = _roots(text)
         # Up to Triton 3.6 a descriptor's pointer, sizes and strides are "a_desc_0" and the like.
         parts = {root: _PART.sub("", root) for root in roots}
         missing = [
@@ -191,47 +224,48 @@ def _threads(count: int, vendor: str) -> str:
     return str(min(count, _MOST_THREADS_OF_AMD) if vendor == "AMD" else count)
 
 
-def _of_mlir(part: _Part, kernel: str) -> Statements:
-    head, stated = part.head, part.architecture()
-    header = _mlir_header(part, kernel)
-    if header is not None:
-        stated["kernel"] = header["name"].strip('"')
-        stated["arguments"] = str(len(_MLIR_ARGUMENT.findall(header["arguments"])))
-    warps, lanes = module_number("num-warps", head), module_number("threads-per-warp", head)
+def _of_mlir(text: _Text) -> Statements:
+    stated = text.architecture()
+    if text.header is not None:
+        stated["kernel"] = text.header["name"].strip('"')
+        stated["arguments"] = str(len(_roots(text)))
+    warps, lanes, ctas = (
+        module_number(name, text.module) for name in ("num-warps", "threads-per-warp", "num-ctas")
+    )
     if lanes is not None:
         stated["threads per warp"] = str(lanes)
     # Partitions of warp specialization have warps of their own.
-    if warps is not None and lanes is not None and _SPECIALIZED not in part.content:
+    if warps is not None and lanes is not None and _SPECIALIZED not in text.content:
         stated["threads per CTA"] = _threads(warps * lanes, _vendor(stated.get("architecture", "")))
-    ctas = module_number("num-ctas", head)
     if ctas is not None:
         stated["CTAs per cluster"] = str(ctas)
     return stated
 
 
-def _mlir_header(part: _Part, kernel: str) -> re.Match[str] | None:
-    return _choose(_MLIR_HEADER.finditer(part.head), kernel)
+def _roots(text: _Text) -> list[str]:
+    """Return the names of a kernel's arguments in MLIR, without what Triton's renaming appends."""
+    return _MLIR_ARGUMENT.findall(text.header["arguments"]) if text.header is not None else []
 
 
-def _of_llir(part: _Part, kernel: str) -> Statements:
-    stated = part.architecture()
-    header = _choose(_LLIR_HEADER.finditer(part.head), kernel)
+def _of_llir(text: _Text) -> Statements:
+    stated, header = text.architecture(), text.header
     if header is not None:
         stated["kernel"] = header["name"].strip('"')
         parameters = _LLIR_PARAMETER.findall(header["parameters"])
         stated["number of parameters"] = str(len(parameters))
         stated["vendor"] = "AMD" if header["vendor"] == "gpu" else "NVIDIA"
-        stated |= _of_attributes(part, header["parameters"], stated["vendor"])
+        stated |= _of_attributes(text, header["parameters"], stated["vendor"])
     return stated
 
 
-def _of_attributes(part: _Part, header: str, vendor: str) -> Statements:
+def _of_attributes(text: _Text, header: str, vendor: str) -> Statements:
     """Return the limits of a kernel of LLVM IR; its header names the group of attributes."""
     names = _LLIR_ATTRIBUTES.findall(header)
-    if not names:
+    begin = text.content.rfind(f"\nattributes {names[-1]} = {{".encode()) if names else -1
+    if begin < 0:
         return {}
-    begin = f"\nattributes {names[-1]} = {{".encode()
-    group = part.content.partition(begin)[2].partition(b"\n")[0].decode("utf-8", "replace")
+    end = text.content.find(b"\n", begin + 1)
+    group = text.content[begin : end if end > 0 else None].decode("utf-8", "replace")
     stated = {}
     if threads := _LLIR_THREADS.search(group):
         # AMD's are a range, which begins at one.
@@ -242,9 +276,8 @@ def _of_attributes(part: _Part, header: str, vendor: str) -> Statements:
     return stated
 
 
-def _of_ptx(part: _Part, kernel: str) -> Statements:
-    stated = part.architecture()
-    header = _choose(_PTX_HEADER.finditer(part.head), kernel)
+def _of_ptx(text: _Text) -> Statements:
+    stated, header = text.architecture(), text.header
     if header is not None:
         sizes = [
             int(each["bits"]) // 8 * int(each["count"] or 1)
@@ -260,10 +293,20 @@ def _of_ptx(part: _Part, kernel: str) -> Statements:
     return stated
 
 
-def _of_cubin(part: _Part, kernel: str) -> Statements:
-    file = cubin.read(part.content)
+def _of_amdgcn(text: _Text) -> Statements:
+    stated = text.architecture()
+    begin = max(text.content.rfind(_AMD_METADATA), 0)
+    metadata = text.content[begin:].decode("utf-8", "replace")
+    for topic, field in _AMD_FIELDS.items():
+        if values := field.findall(metadata):
+            stated[topic] = values[-1]  # arguments have names, too: the kernel's stands last
+    return stated
+
+
+def _of_cubin(code: CaptureCode) -> Statements:
+    file = code.cubin
     stated = {"architecture": file.arch} if file.arch else {}
-    each = kernel_named(file.kernels, kernel)
+    each = kernel_named(file.kernels, code.capture.kernel)
     if each is not None:
         stated["kernel"] = each.name
         stated["number of parameters"] = str(len(each.parameters))
@@ -275,21 +318,10 @@ def _of_cubin(part: _Part, kernel: str) -> Statements:
     return stated
 
 
-def _of_amdgcn(part: _Part, _kernel: str) -> Statements:
-    text = files.text(part.content, name=part.name)
-    target = text_target("amdgcn", text[:_HEAD])
-    stated = {"architecture": target.arch} if target else {}
-    metadata = text[max(text.rfind(_AMD_METADATA), 0) :]
-    for topic, field in _AMD_FIELDS.items():
-        if values := field.findall(metadata):
-            stated[topic] = values[-1]  # arguments have names, too: the kernel's stands last
-    return stated
-
-
-def _of_hsaco(part: _Part, kernel: str) -> Statements:
-    file = hsaco.read(part.content)
+def _of_hsaco(code: CaptureCode) -> Statements:
+    file = code.hsaco
     stated = {"architecture": file.arch} if file.arch else {}
-    each = kernel_named(file.kernels, kernel)
+    each = kernel_named(file.kernels, code.capture.kernel)
     if each is not None:
         stated["kernel"] = each.name
         stated["parameters"] = str(each.kernarg_bytes)
@@ -307,13 +339,6 @@ def _of_hsaco(part: _Part, kernel: str) -> Statements:
     return stated
 
 
-def _choose(headers: Iterable[re.Match[str]], kernel: str) -> re.Match[str] | None:
-    """Return the header that figures are read for; see ``isa.dialect.kernel_named``."""
-    every = list(headers)
-    named = [each for each in every if each["name"].strip('"') == kernel]
-    return named[0] if named else every[0] if len(every) == 1 else None
-
-
 def _at_most(registers: int) -> str:
     return str(min(registers, 255))  # what an instruction can name; ptxas says no more
 
@@ -322,13 +347,15 @@ def _sizes(sizes: list[int]) -> str:
     return f"{len(sizes)} of {sum(sizes)} B"
 
 
-_READERS: dict[str, Callable[[_Part, str], Statements]] = {
+_OF_TEXTS: dict[str, Callable[[_Text], Statements]] = {
     "ttir": _of_mlir,
     "ttgir": _of_mlir,
     "llir": _of_llir,
     "ptx": _of_ptx,
-    "cubin": _of_cubin,
     "amdgcn": _of_amdgcn,
+}
+_OF_BINARIES: dict[str, Callable[[CaptureCode], Statements]] = {
+    "cubin": _of_cubin,
     "hsaco": _of_hsaco,
 }
 
@@ -382,6 +409,9 @@ def find_contradictions(stated: Mapping[str, Statements]) -> list[Contradiction]
     on one topic has no say in the next.
     """
     found: dict[str, Contradiction] = {}
+    different = {statement for values in stated.values() for statement in values.items()}
+    if len(different) == len({topic for topic, _ in different}):
+        return []
     for topic in TOPICS:
         parts = grouped(
             (values[topic], part)
@@ -418,9 +448,9 @@ class Agreement(msgspec.Struct, frozen=True):
     contradictions: tuple[str, ...] = ()
 
 
-def find_agreement(capture: Capture, provenance: Provenance) -> Agreement:
+def find_agreement(code: CaptureCode, provenance: Provenance) -> Agreement:
     """Put aside the parts of a capture that contradict others."""
-    stated = read_statements(capture)
+    capture, stated = code.capture, read_statements(code)
     contradictions = find_contradictions(stated)
     if not contradictions:
         return Agreement(capture)

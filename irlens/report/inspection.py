@@ -102,7 +102,7 @@ class Inspection:
 
     @cached_property
     def _agreement(self) -> Agreement:
-        return find_agreement(self._given, self._provenance)
+        return find_agreement(self._code, self._provenance)
 
     @property
     def _as_loaded(self) -> Capture:

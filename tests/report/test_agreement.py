@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 import irlens
+from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.facts import Provenance
 from irlens.artifacts.load import load
 from irlens.model.capture import Capture, Stage
@@ -31,7 +32,7 @@ def splice(capture: Capture, stage: str, other: Capture) -> Capture:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_capture_as_compiled_agrees(name: str) -> None:
     provenance = Provenance()
-    agreement = find_agreement(SAMPLES[name], provenance)
+    agreement = find_agreement(CaptureCode(SAMPLES[name]), provenance)
     assert agreement.capture is SAMPLES[name]
     assert not agreement.contradictions
     assert not provenance.unknown
@@ -39,7 +40,7 @@ def test_a_capture_as_compiled_agrees(name: str) -> None:
 
 def test_every_part_states_something() -> None:
     for capture in SAMPLES.values():
-        stated = read_statements(capture)
+        stated = read_statements(CaptureCode(capture))
         assert stated.keys() == capture.stages.keys() - {"source"} | {"metadata", "irlens.json"}
         assert "architecture" in stated.pop("irlens.json")
         assert all("kernel" in each for each in stated.values())
@@ -53,8 +54,10 @@ def test_every_part_states_something() -> None:
 def test_a_part_that_is_no_text_states_nothing(stage: str) -> None:
     capture = SAMPLES["softmax-h100"]
     broken = Stage(stage, content=capture.stages[stage].read() + b"\0")
-    stated = read_statements(replace(capture, stages={**capture.stages, stage: broken}))
-    assert stated.keys() == read_statements(capture).keys() - {stage}
+    stated = read_statements(
+        CaptureCode(replace(capture, stages={**capture.stages, stage: broken}))
+    )
+    assert stated.keys() == read_statements(CaptureCode(capture)).keys() - {stage}
 
 
 def test_a_kernel_without_attributes_states_no_limits() -> None:
@@ -62,8 +65,10 @@ def test_a_kernel_without_attributes_states_no_limits() -> None:
     content = capture.stages["llir"].read()
     assert b" #0 !dbg" in content
     bare = Stage("llir", content=content.replace(b" #0 !dbg", b" !dbg"))
-    whole = read_statements(capture)["llir"]
-    stated = read_statements(replace(capture, stages={**capture.stages, "llir": bare}))["llir"]
+    whole = read_statements(CaptureCode(capture))["llir"]
+    stated = read_statements(
+        CaptureCode(replace(capture, stages={**capture.stages, "llir": bare}))
+    )["llir"]
     assert whole.keys() - stated.keys() == {"threads per CTA"}
     assert stated.items() <= whole.items()
 
@@ -106,7 +111,7 @@ def test_of_two_parts_neither_is_believed() -> None:
         manifest=None,
     )
     only = {name: capture.stages[name] for name in ("ptx", "cubin")}
-    agreement = find_agreement(replace(capture, stages=only), Provenance())
+    agreement = find_agreement(CaptureCode(replace(capture, stages=only)), Provenance())
     assert len(agreement.contradictions) == 2
     assert not agreement.capture.stages
     assert agreement.capture.target is None
@@ -116,9 +121,9 @@ def test_every_splice_of_samples_is_found_where_the_parts_differ_in_a_statement(
     found = 0
     for name, other in permutations(SAMPLES, 2):
         capture, foreign = SAMPLES[name], SAMPLES[other]
-        own = read_statements(capture)
+        own = read_statements(CaptureCode(capture))
         for stage in capture.stages.keys() & foreign.stages.keys() - {"source"}:
-            stated = read_statements(splice(capture, stage, foreign))[stage]
+            stated = read_statements(CaptureCode(splice(capture, stage, foreign)))[stage]
             differs = [
                 topic
                 for topic in stated
@@ -154,7 +159,7 @@ def test_each_topic_is_compared(texts: tuple[str, str], parts: set[str], topic: 
     assert texts[0] in text
     changed = Stage("ptx", content=text.replace(*texts).encode())
     spliced = replace(capture, stages={**capture.stages, "ptx": changed})
-    found = find_contradictions(read_statements(spliced))
+    found = find_contradictions(read_statements(CaptureCode(spliced)))
     assert {each.part for each in found} == parts
     assert {each.topic for each in found} == {topic}
 
@@ -216,7 +221,7 @@ def test_what_a_stage_repeats_is_compared(
     assert texts[0] in text
     changed = Stage(stage, content=text.replace(*texts).encode())
     spliced = replace(SAMPLES[name], stages={**SAMPLES[name].stages, stage: changed})
-    found = find_contradictions(read_statements(spliced))
+    found = find_contradictions(read_statements(CaptureCode(spliced)))
     assert stage in {each.part for each in found}
     assert {each.topic for each in found} == {topic}
 
@@ -256,11 +261,11 @@ def test_the_parts_of_a_hosts_descriptor_are_of_its_argument() -> None:
         for name, stage in capture.stages.items()
     }
     described = replace(capture, stages=stages, manifest=replace(capture.manifest, args=args))
-    assert find_contradictions(read_statements(described)) == []
+    assert find_contradictions(read_statements(CaptureCode(described))) == []
     other = replace(described, manifest=replace(capture.manifest, args={**args, "rows_1": 1}))
-    assert find_contradictions(read_statements(other)) == []
+    assert find_contradictions(read_statements(CaptureCode(other))) == []
     del args["rows"]
-    (found,) = find_contradictions(read_statements(described))
+    (found,) = find_contradictions(read_statements(CaptureCode(described)))
     assert found.value == "5 without rows_11"
 
 
@@ -282,7 +287,7 @@ def test_a_damaged_target_of_the_record_is_not_believed(
     assert capture.manifest is not None
     target = replace(capture.target, **changed)
     damaged = replace(capture, manifest=replace(capture.manifest, target=target), target=target)
-    (found,) = find_contradictions(read_statements(damaged))
+    (found,) = find_contradictions(read_statements(CaptureCode(damaged)))
     assert (found.part, found.topic) == ("irlens.json", topic)
     report = irlens.inspect(damaged)
     assert report.target is not None

@@ -82,7 +82,10 @@ def read(data: bytes) -> list[Code] | None:
     if cubin_arch(file) != "sm_90":
         return None
     sections = {section.name: section for section in file.sections}
-    texts = {symbol.name: sections.get(f".text.{symbol.name}") for symbol in cubin_entries(file)}
+    texts = {
+        symbol.name: sections.get(f".text.{symbol.name}")
+        for symbol in cubin_entries(file.symbols())
+    }
     return [
         Code(name, tuple(decode(file.content(section))))
         for name, section in texts.items()

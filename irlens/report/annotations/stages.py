@@ -47,7 +47,6 @@ from irlens.analyze.time.cta_timeline import Timeline
 from irlens.analyze.time.dataflow import UnknownPathError
 from irlens.analyze.time.paths import PathFinder
 from irlens.analyze.time.shared_wavefronts import Wavefronts
-from irlens.artifacts import cubin
 from irlens.gpus import Gpu
 from irlens.isa import amdgcn
 from irlens.isa.dialect import Function, Instruction, kernel_named
@@ -135,7 +134,7 @@ def _wavefronts(
 ) -> dict[int, Wavefronts]:
     """Return those of accesses to shared memory, where the first CTA's addresses are known."""
     capture, section = whole.capture, code.kernel
-    kernel = kernel_named(cubin.read(capture.stages["cubin"].read()).kernels, report.kernel)
+    kernel = kernel_named(whole.cubin.kernels, report.kernel)
     usage = read_demand(whole, gpu, Provenance()).usage
     grid = report.config.grid
     if section is None or kernel is None or usage is None or grid is None or whole.source is None:
