@@ -39,6 +39,24 @@ def test_estimates_are_near_what_an_h200_took() -> None:
     assert max(map(median, errors.values())) < 0.13
 
 
+def test_products_whose_accumulators_are_in_local_memory() -> None:
+    """The slices of the L2 bind them: one is estimated to be slower than the range has it."""
+    model = benchmark()
+    rows = [
+        row
+        for row in model.load(model.SPACES)
+        if row.kind == "matmul"
+        and row.config["num_warps"] == 4
+        and row.config["BLOCK_SIZE_M"] * row.config["BLOCK_SIZE_N"] == 128 * 256
+    ]
+    assert len(rows) == 15
+    timing = H200.timing
+    assert timing is not None
+    ratios = [row.us / time for row, time in zip(rows, model.predict(rows, H200), strict=True)]
+    assert sum(timing.low <= ratio <= timing.high for ratio in ratios) == 14
+    assert sum(0.8 < ratio < 1.28 for ratio in ratios) == 14
+
+
 def test_the_range_holds_nine_of_ten() -> None:
     model = benchmark()
     rows = measured(model)
