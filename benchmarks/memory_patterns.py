@@ -31,6 +31,7 @@ import json
 import math
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -41,6 +42,8 @@ KERNELS = Path(__file__).resolve().parents[1] / "tests" / "data" / "h200" / "pat
 FOR_MS, LEAST = 15, 20
 #: Bytes that are written before each launch.
 _FILLED = 256 << 20
+#: No configuration begins later.
+_SECONDS = 320
 _TYPES = {"fp16": "float16", "fp32": "float32"}
 KB = 1 << 10
 
@@ -115,13 +118,16 @@ def measure(file: Path) -> None:
     )  # fmt: skip
     found: dict[str, Any] = {
         "name": device.name, "sms": device.multi_processor_count,
-        "l2_bytes": device.L2_cache_size, "memory_bytes": device.total_memory,
+        "l2_bytes": getattr(device, "L2_cache_size", None), "memory_bytes": device.total_memory,
         "nvidia-smi": dict(zip(query.split(","), smi.stdout.strip().split(", "), strict=False)),
         "triton": triton.__version__, "pytorch": torch.__version__, "launches": [],
     }  # fmt: skip
     pool: dict[str, Any] = {}
     filled = torch.empty(_FILLED, dtype=torch.int8, device="cuda")
+    until = time.monotonic() + _SECONDS
     for name, settings, given in patterns():
+        if time.monotonic() > until:
+            break
         try:
             times = _times(module, name, settings, given, filled, pool)
         except Exception as error:  # any of the compiler or the driver
@@ -144,7 +150,7 @@ def _times(
     for key, value in described["args"].items():
         if isinstance(value, str) and "[" in value:
             kind, _, shape = value.rstrip("]").partition("[")
-            sizes = [eval(each, {}, names) for each in shape.split(",")]
+            sizes = eval(f"({shape},)", {}, names)
             values[key] = _tensor(_TYPES[kind], math.prod(sizes), pool, key)
         else:
             values[key] = eval(value, {}, names) if isinstance(value, str) else names[key]
@@ -170,8 +176,8 @@ def _times(
         taken.append(events[0].elapsed_time(events[1]))
     taken.sort()
     deciles = [taken[len(taken) * tenth // 10] for tenth in (1, 5, 9)]
-    names = ("p10", "us", "p90")
-    return {key: round(each * 1e3, 3) for key, each in zip(names, deciles, strict=True)}
+    kinds = ("p10", "us", "p90")
+    return {key: round(each * 1e3, 3) for key, each in zip(kinds, deciles, strict=True)}
 
 
 def _tensor(kind: str, elements: int, pool: dict[str, Any], name: str) -> Any:
@@ -214,12 +220,13 @@ def compare(file: Path) -> None:
             print(words, f"{row['us']:.1f} µs, no estimate: {launch}")
             continue
         counts, gpu = launch.counts, launch.machine.gpu
-        time = estimate(counts, gpu)
-        assert time.estimate_us is not None
-        parts = sorted(time.parts.items(), key=lambda part: -part[1])[:4]
+        estimated = estimate(counts, gpu)
+        assert estimated.estimate_us is not None
+        parts = sorted(estimated.parts.items(), key=lambda part: -part[1])[:4]
+        shown = " ".join(f"{key} {value:.0f}" for key, value in parts)
         print(
-            f"{time.estimate_us / row['us']:.2f} {row['us']:8.1f} µs, {time.estimate_us:8.1f} "
-            f"by {time.bound}: {words}: {' '.join(f'{key} {value:.0f}' for key, value in parts)}; "
+            f"{estimated.estimate_us / row['us']:.2f} {row['us']:8.1f} µs, "
+            f"{estimated.estimate_us:8.1f} by {estimated.bound}: {words}: {shown}; "
             f"lookups {counts.lookups:.3g} input {counts.input_cycles:.3g} "
             f"crossed {counts.crossed_bytes:.3g} dram {counts.dram_bytes:.3g} "
             f"l2 {counts.l2_bytes:.3g}",
