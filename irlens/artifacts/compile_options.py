@@ -90,7 +90,8 @@ def changed_options(
     }
 
 
-def release_defaults(version: str | None, backend: str, arch: int | str) -> dict[str, object]:
+@lru_cache(maxsize=64)
+def release_defaults(version: str | None, backend: str, arch: int | str) -> Mapping[str, object]:
     """Return the defaults of a release of Triton; of the nearest one if it is not known.
 
     The options that irlens cannot derive, such as the dtypes that a target supports, are left out.

@@ -123,13 +123,13 @@ def list_files(directory: Path) -> Listing:
     return Listing(dict(artifacts), others, inner, sorted(refused), sorted(links))
 
 
-def _python_copies(listing: Listing) -> Iterator[Path]:
+def _python_copies(listing: Listing) -> Iterator[str]:
     """Yield the ``python`` folder, if there is one, and the copies of Python files in it."""
     for folder in listing.directories:
         if folder.name == PYTHON_FOLDER:
-            yield folder
-            with suppress(OSError):
-                yield from folder.iterdir()
+            yield str(folder)
+            with suppress(OSError), os.scandir(folder) as children:
+                yield from (child.path for child in children)
 
 
 def read_entry(directory: Path, listing: Listing) -> Iterator[Capture | Broken]:

@@ -6,6 +6,7 @@ No other code branches on a GPU's name: every difference between GPUs is a field
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -88,6 +89,7 @@ _BY_NAME = _index(
 _BY_ALIAS = {_key(alias): _BY_NAME[_key(name)] for alias, name in ALIASES.items()}
 
 
+@lru_cache(maxsize=256)  # the entries of a cache name few
 def by_arch(name: str) -> Gpu:
     """Return the GPU of an architecture, with no product.
 
@@ -124,6 +126,7 @@ def find(name: str) -> Gpu:
     return _with_calibration(uncalibrated(name))
 
 
+@lru_cache(maxsize=256)
 def uncalibrated(name: str) -> Gpu:
     """Return the GPU with a name that ``find`` takes, as irlens's own table has it.
 

@@ -214,7 +214,7 @@ def _of_manifest(manifest: Manifest, typed: Iterable[_Text]) -> Statements:
 
 def _arch_of(product: str) -> str | None:
     try:
-        return gpus.find(product).arch.name
+        return gpus.uncalibrated(product).arch.name
     except UnknownNameError:
         return None
 
