@@ -54,6 +54,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         loads: Reads of global memory in the ttgir's loops.
         spare_registers: Returns how many of a thread's registers are never live at once; ``None``
             if unknown.
+        share_of_waits: Returns the part of the launch's estimated time, 0..1, that would go if its
+            loads took no longer than those that the L1 holds; ``None`` if unknown.
         serialized: Whether ptxas serialized the matrix products of ``wgmma``.
         find_data_updates: Returns what each atomic operation updates whose addresses depend on
             data: where these are random, and where they are equal.
@@ -76,6 +78,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     amdgcn: "AmdFunction | None" = None
     spills: list[SpillSite] | None = None
     spare_registers: Callable[[], int | None] = lambda: None
+    share_of_waits: Callable[[], float | None] = lambda: None
     serialized: bool | None = None
     evaluate_launch: Callable[[], Moved] = Moved
     find_data_updates: "Callable[[], tuple[tuple[Updates, Updates], ...]]" = tuple

@@ -51,7 +51,14 @@ from irlens.report.assembly_figures import (
     with_bytes_per_sm,
 )
 from irlens.report.launch_figures import Machine, find_roofline, find_traffic, survey
-from irlens.report.launch_time import Launched, find_launch, find_time, with_steps, without_steps
+from irlens.report.launch_time import (
+    Launched,
+    find_launch,
+    find_time,
+    share_of_waits,
+    with_steps,
+    without_steps,
+)
 from irlens.report.missing_facts import missing_facts
 from irlens.report.parsed import (
     NO_ASSEMBLY,
@@ -458,6 +465,7 @@ class Inspection:
             amdgcn=parsed.amdgcn,
             spills=self.spills,
             spare_registers=self._spare_registers,
+            share_of_waits=self._share_of_waits,
             evaluate_launch=lambda: Moved(self.traffic, self.runs, self.roofline),
             find_data_updates=self._find_data_updates,
             serialized=self._serialized,
@@ -474,6 +482,9 @@ class Inspection:
         met = {(each.line, each.argument): each for each in equal.updates} if equal else {}
         pairs = ((each, met.get((each.line, each.argument), each)) for each in launch.updates)
         return tuple(pair for pair in pairs if pair[0] != pair[1])
+
+    def _share_of_waits(self) -> float | None:
+        return None if isinstance(self.launch, str) else share_of_waits(self.launch)
 
     def _spare_registers(self) -> int | None:
         launch = self.launch

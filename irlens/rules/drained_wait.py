@@ -40,6 +40,7 @@ from collections.abc import Iterator
 
 from irlens.analyze.address_slice import chain_of
 from irlens.analyze.facts import Facts
+from irlens.analyze.more_stages import why_no_more
 from irlens.analyze.pipelines.amdgcn_loads import FENCED, OTHER_WAVES, are_fenced
 from irlens.isa.mlir.copies import BY_THREADS
 from irlens.model.report import Blame, Pipeline, Severity
@@ -73,6 +74,7 @@ def find(facts: Facts) -> Iterator[Match]:
         hint = f"ask for {enough} stages, or commit the next copies before the wait"
         if chain is None and (requested := pipeline.requested_stages or 0) >= enough:
             hint = f"see what keeps its loads from running ahead: {requested} stages are requested"
+        hint = why_no_more(facts, pipeline, enough) or hint
         yield Match(
             message=(
                 f"the loop at {pipeline.place} waits for all"

@@ -68,6 +68,7 @@ from typing import NamedTuple
 from irlens.analyze.address_slice import Chain, chain_of
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import carried_loads, user_line
+from irlens.analyze.more_stages import why_no_more
 from irlens.analyze.pipelines.amdgcn_loads import FENCED, OTHER_WAVES, are_fenced
 from irlens.analyze.ttgir_buffers import buffers_behind_stores
 from irlens.isa.mlir.copies import BY_THREADS
@@ -109,7 +110,7 @@ def find(facts: Facts) -> Iterator[Match]:
                 kind, message = "carried", f"{message}: {carried}"
                 hint = "load it in the iteration that uses it, and leave it to the compiler"
             elif chain is not None and _is_divided(pipeline, chain):
-                kind, (carried, hint) = "chained", _chained(pipeline, chain)
+                kind, (carried, hint) = "chained", _chained(facts, pipeline, chain)
                 message = f"{message}: {carried}"
             elif kept := pipeline.kept_iterations:
                 kind, carried = "kept", _kept(pipeline, kept)
@@ -181,20 +182,21 @@ def _serves(pipeline: Pipeline, chain: Chain) -> bool:
 def _is_divided(pipeline: Pipeline, chain: Chain) -> bool:
     """Whether a loop is as deep as the chain of its loads leaves it stages."""
     requested, achieved = pipeline.requested_stages or 1, pipeline.achieved_stages
-    return achieved == chain.iterations_ahead(requested, pipeline.kind) + 1
+    # Where the stages do not suffice for all loads, the pipeliner copies those that they do for.
+    return achieved == max(1, chain.iterations_ahead(requested, pipeline.kind)) + 1
 
 
-def _chained(pipeline: Pipeline, chain: Chain) -> tuple[str, str]:
-    """Return which loads share the stages, and what gives each as many as requested."""
+def _chained(facts: Facts, pipeline: Pipeline, chain: Chain) -> tuple[str, str]:
+    """Return which loads share the stages, and what has each run farther ahead."""
     lines = dict.fromkeys(str(user_line(each)) for each in chain.sources)
     needs = f"the load at {user_line(chain.last)} needs what is loaded at {' and '.join(lines)}"
     if pipeline.kind != BY_THREADS:
         return f"{needs}, and runs one stage behind it", "load the addresses before the loop"
-    enough = chain.stages_for((pipeline.requested_stages or 1) - 1)
-    return (
-        f"{needs}, and the stages are divided among such loads",
-        f"request num_stages={enough} to have them run as far ahead as requested",
+    stages = chain.stages_for(pipeline.achieved_stages or 1)
+    hint = why_no_more(facts, pipeline, stages) or (
+        f"request num_stages={stages}: each of them then runs one iteration farther ahead"
     )
+    return f"{needs}, and the stages are divided among such loads", hint
 
 
 def _waited_early(facts: Facts, pipeline: Pipeline) -> str:

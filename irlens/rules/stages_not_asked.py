@@ -20,8 +20,10 @@ for start in range(0, n, BLOCK):           # num_stages=3 has no effect here
 Write `for start in tl.range(0, n, BLOCK, num_stages=3)`, and compare: the copies go through shared
 memory, which costs occupancy.
 
-A loop that skips a dot in some iterations: multiply in all of them, by masked operands, or give the
-iterations that multiply a loop of their own.
+A loop that skips a dot in some iterations: load before the condition, with the condition as the
+mask, and let the loop request its own stages; or give the iterations that multiply a loop of their
+own. Multiplying in every iteration, by masked operands, takes longer where many are skipped.
+Where irlens estimates that the launch hardly waits for loads, it says so in place of the advice.
 
 ## Targets
 
@@ -31,6 +33,7 @@ NVIDIA and AMD: Triton follows the same rule for both.
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
+from irlens.analyze.more_stages import waits_are_short
 from irlens.analyze.ttgir_refusals import DOT_IN_BRANCH, NO_DOT, WITHOUT_STAGES
 from irlens.model.report import Blame, Severity
 from irlens.rules import Match, Place
@@ -42,8 +45,9 @@ NEEDS = ("ttgir", "loads")
 
 _HINT = "write the loop as tl.range(..., num_stages=N) to have its loads copied ahead"
 _BESIDE_BRANCH = (
-    "multiply in every iteration, by masked operands, or load before the condition and write the"
-    " loop as tl.range(..., num_stages=N)"
+    "load before the condition, with it as the mask, and write the loop as"
+    " tl.range(..., num_stages=N); to multiply in every iteration, too, costs the products that"
+    " are skipped now"
 )
 
 
@@ -65,7 +69,8 @@ def find(facts: Facts) -> Iterator[Match]:
         reason = reason if load.reason == NO_DOT else load.reason
         yield Match(
             message=f"the loop at {place} reads memory and is not pipelined: {reason}",
-            hint=_BESIDE_BRANCH if load.reason == DOT_IN_BRANCH else _HINT,
+            hint=waits_are_short(facts)
+            or (_BESIDE_BRANCH if load.reason == DOT_IN_BRANCH else _HINT),
             place=Place(facts.ttgir.stage, load.loop_line, load.loop_source),
             blame=None if load.reason == NO_DOT else Blame(reason=reason),
         )

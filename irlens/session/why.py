@@ -43,6 +43,7 @@ from irlens.isa.mlir.types import Tensor
 from irlens.model.capture import Capture
 from irlens.model.comparison import side_of
 from irlens.model.errors import ArtifactError, IrlensError, UnknownNameError
+from irlens.model.estimate import RESOLUTION
 from irlens.model.report import Finding
 from irlens.model.terms import describe_largest, largest_buffer
 from irlens.model.why import WHY_SCHEMA, Experiment, Explanation, Explanations, Proof
@@ -62,6 +63,8 @@ _OF_ASSEMBLER = ("C75", "registers", "spill", "Potential Performance Loss")
 _NOT_PIPELINED = "Pipelining will be disabled"
 #: Kinds of loops that wait for loads at once.
 _EXPOSED = ("exposed", "refused", "fenced")
+#: Changes that are tried after one that removes the finding and makes the kernel slower.
+_MORE_TRIES = 2
 #: The kind of loops that request fewer stages than the launch.
 _OWN = "own"
 #: Findings of one line, or of none, for several resources or causes, each for itself.
@@ -269,7 +272,6 @@ class _Laboratory:
         said = self._said(finding)
         if not (changes or finding.blame or by_assembler(finding)):
             return None
-        experiments: list[Experiment] = []
         reason = symptom.blame.reason
         name, number, cause = "", None, "" if reason == ttgir_refusals.UNKNOWN else reason
         if finding.code == _SERIALIZED and not symptom.blame.kind:
@@ -277,16 +279,11 @@ class _Laboratory:
         if _is_of_shared_memory(finding) and report.memory is not None:
             cause = describe_largest(report.memory) or cause
         needs_registers = finding.code in NEEDS_REGISTERS
-        for change in changes:
-            experiment = self._try(finding, change, passes=not experiments)
-            if experiment is None:
-                continue
-            experiments.append(experiment)
-            if experiment.gone and (experiment.is_cause or change.against is None):
-                holders = self._holders() if needs_registers and not change.is_cause else ""
-                cause = change.cause or holders or cause
-                name, number = self._decided(finding, change)
-                break
+        experiments, proof = self._try_each(finding, changes)
+        if proof is not None:
+            holders = self._holders() if needs_registers and not proof.is_cause else ""
+            cause = proof.cause or holders or cause
+            name, number = self._decided(finding, proof)
         if finding.code == "IRL302" and not name and _proof(experiments) == "proved":
             kind = symptom.blame.kind
             name = "the addresses" if kind == "apart" else name
@@ -310,6 +307,28 @@ class _Laboratory:
             experiments=sorted(experiments, key=lambda each: not each.gone),
             proof=_proof(experiments),
         )
+
+    def _try_each(
+        self, finding: Finding, changes: list[Change]
+    ) -> tuple[list[Experiment], Change | None]:
+        """Return what was tried, until the finding is gone, and the change that it went with.
+
+        Where that makes the kernel slower, what else removes the finding is looked for.
+        """
+        experiments: list[Experiment] = []
+        proof, left = None, len(changes)
+        for change in changes:
+            experiment = self._try(finding, change, passes=not experiments)
+            if experiment is None:
+                continue
+            experiments.append(experiment)
+            left -= 1
+            removes = experiment.gone and (experiment.is_cause or change.against is None)
+            if removes and proof is None:
+                proof, left = change, _MORE_TRIES
+            if (removes and not _is_slower(experiment)) or not left:
+                break
+        return experiments, proof
 
     def _holders(self) -> str:
         """Return what holds the registers: the cause where a change frees them, else likely it."""
@@ -629,6 +648,12 @@ def _otherwise(finding: Finding, same: list[Finding]) -> str:
     if one.kind == other.kind and finding.code != "IRL203":
         return ""  # other figures
     return other.reason
+
+
+def _is_slower(experiment: Experiment) -> bool:
+    """Whether the kernel is estimated to take notably longer with a change."""
+    before, after = experiment.before_us, experiment.after_us
+    return before is not None and after is not None and after > before * (1 + RESOLUTION)
 
 
 def _proof(experiments: list[Experiment]) -> Proof:

@@ -1,6 +1,7 @@
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 
 from irlens.analyze.facts import Facts
 from irlens.analyze.pipelines.amdgcn import find_pipelines
@@ -8,7 +9,7 @@ from irlens.isa import amdgcn
 from irlens.model.config import Config
 from irlens.model.report import Finding
 from irlens.model.resources import Resources
-from irlens.rules import drained_wait
+from irlens.rules import Match, drained_wait
 
 CODE = "IRL202"
 CONFIG = Config(num_warps=4, num_stages=2, num_ctas=None, maxnreg=None, constexprs={}, args={})
@@ -19,13 +20,20 @@ NOTHING = Resources(
 Look = Callable[..., list[Finding]]
 
 
+def with_waits(facts: Facts, share: float | None) -> list[Match]:
+    """Return the findings of a launch that waits for loads for a share of its time."""
+    return list(drained_wait.find(replace(facts, share_of_waits=lambda: share)))
+
+
 def test_shows_a_two_stage_pipeline(look: Look, facts_of: Callable[..., Facts]) -> None:
     (finding,) = look(CODE, "tile_sum.py", STAGES=2)
     assert finding.message == (
         "the loop at tile_sum.py:27 waits for all its copies: with 2 stages no copy is in flight"
         " while it computes"
     )
-    assert finding.hint == "ask for 3 stages, or commit the next copies before the wait"
+    assert finding.hint.startswith("more stages hardly help"), "memory is busy all the time"
+    (unknown,) = with_waits(facts_of("tile_sum.py", STAGES=2), None)
+    assert unknown.hint == "ask for 3 stages, or commit the next copies before the wait"
     kernel = facts_of("tile_sum.py", STAGES=2).ptx
     assert kernel is not None
     inside = [i for i in kernel.instructions if finding.line and i.line > finding.line]
@@ -38,6 +46,13 @@ def test_loads_that_share_the_stages_need_more_of_them(look: Look) -> None:
     (finding,) = look(CODE, "indirect.py:pages", STAGES=3)
     assert finding.hint.startswith("ask for 5 stages")
     assert look(CODE, "indirect.py:pages", STAGES=5) == []
+
+
+def test_no_stages_are_asked_for_that_do_not_help(facts_of: Callable[..., Facts]) -> None:
+    facts = facts_of("tile_sum.py", STAGES=2)
+    for share, hint in ((0.01, "more stages hardly help: if no load"), (0.5, "ask for 3 stages")):
+        (found,) = with_waits(facts, share)
+        assert found.hint.startswith(hint)
 
 
 def test_silent_where_groups_stay_in_flight(look: Look) -> None:

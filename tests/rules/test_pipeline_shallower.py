@@ -1,6 +1,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 import triton
 
@@ -160,3 +161,23 @@ def test_loads_that_need_each_others_values_share_the_stages(
     assert f"num_stages={enough}" in finding.hint
     (deep,) = look(CODE, "indirect.py:pages", STAGES=enough)
     assert f"got {stages}" in deep.message, "as far ahead as was requested at first"
+
+
+def test_stages_are_asked_for_as_long_as_they_help(facts_of: Callable[..., Facts]) -> None:
+    """The hint asked for as many as would run ahead as far as requested: 5, then 9, then 17."""
+    facts = facts_of("indirect.py:pages", STAGES=3)
+
+    def hint(share: float | None = None, **changed: Any) -> str:
+        pipelines = [msgspec.structs.replace(each, **changed) for each in facts.pipelines]
+        known = msgspec.structs.replace(facts, pipelines=pipelines, share_of_waits=lambda: share)
+        (finding,) = pipeline_shallower.find(known)
+        return finding.hint
+
+    ahead = "request num_stages=5: each of them then runs one iteration farther ahead"
+    assert hint() == hint(0.03) == ahead
+    assert hint(0.029) == (
+        "more stages hardly help: if no load were waited for, the launch would take less than 3 %"
+        " less time"
+    )
+    assert hint(0.5, bytes_per_iteration=1 << 18).startswith("5 stages would take 26")
+    assert hint(0.5, bytes_per_iteration=1 << 18).endswith("and a CTA has at most 232,448 B")

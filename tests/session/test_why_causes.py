@@ -75,6 +75,19 @@ def test_stages_that_no_load_takes_prove_nothing() -> None:
     assert found.proof == "relieved"
 
 
+def test_other_remedies_are_tried_where_the_proof_takes_longer() -> None:
+    """The first of them was the only one: products that a condition skips, multiplied."""
+    configurations = Configurations(targets=("h100",), args=(("first", ("512",)), ("K", ("1024",))))
+    kernel = "tests/data/findings/held_back.py:skipped"
+    (found,) = why(kernel, configurations, Session(), ("IRL204",)).explanations
+    proof, before, itself = found.experiments
+    assert found.proof == "proved"
+    assert proof.change.endswith("always taken")
+    assert (proof.before_us or 0) * 1.03 < (proof.after_us or 0)
+    assert before.change.startswith("the loads before the condition, and num_stages=3 on the loop")
+    assert (before.gone, before.is_cause, itself.gone) == (True, False, True)
+
+
 def test_all_atomics_of_a_line_are_relaxed() -> None:
     (found,) = _explained("gate", "gfx942", "IRL308")
     assert "wave's earlier writes" in found.finding.message

@@ -313,9 +313,24 @@ def stages_of_its_own(symptom: Symptom) -> Iterator[Change]:
             yield Change(f"a for loop in its place, of num_stages={_STAGES}", ttir=text, at=at)
     if symptom.blame.reason == refusals.DOT_IN_BRANCH:
         branches = (each for each in symptom.module.own(loop) if each.does == "if")
-        yield from (replace(always_taken(symptom.module, each), at=at) for each in branches)
+        for branch in branches:
+            yield replace(always_taken(symptom.module, branch), at=at)
+            yield from (replace(c, at=at) for c in _loads_before(symptom.module, loop, branch))
     for each in _with_stages(symptom, loop) if loop.does == "for" else ():
         yield replace(each, at=at)
+
+
+def _loads_before(module: Module, loop: Operation, branch: Operation) -> Iterator[Change]:
+    """Yield the loads that a condition guards before it, in a loop with stages of its own."""
+    loads = [each for each in module.body(branch) if each.does in ("load", "load tile")]
+    parts = [inside(module, each, branch) for each in loads]
+    moved = {one.index: one for part in parts for one in part or ()}
+    if not loads or None in parts:
+        return
+    text = edits.moved_before(module, [moved[index] for index in sorted(moved)], branch)
+    other = parse(text, stage=module.stage)
+    change = stages_of(other, other.operations[loop.index], _STAGES, _ITSELF)
+    yield relieving(replace(change, words=f"the loads before the condition, and {change.words}"))
 
 
 def _with_numbers_before(module: Module, loop: Operation) -> tuple[Module, Operation]:

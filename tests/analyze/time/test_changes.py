@@ -14,6 +14,7 @@ from irlens.render.view.details import details
 from irlens.render.view.launch_time import time_fact
 from irlens.render.view.nodes import Items, Sentence
 from irlens.report.inspection import Inspection
+from irlens.report.launch_time import share_of_waits
 from tests.analyze.h200_launches import launches
 from tests.report.test_launch_time import SAMPLES, capture, report
 
@@ -161,3 +162,18 @@ def test_spills_cost_what_the_code_takes_without_them() -> None:
     assert step.estimate_us == without.estimate_us
     left = {known.code.section.instructions[each].opcode for each in executed(kept, known.followed)}
     assert left.isdisjoint({"LDL", "STL"})
+
+
+@pytest.mark.parametrize(
+    ("number", "helps"), [(154, True), (158, True), (162, True), (155, False), (167, False)]
+)
+def test_stages_save_no_more_than_the_waits_for_loads(
+    number: int, helps: bool, tmp_path: Path
+) -> None:
+    """The launch behind each is the same with one stage more."""
+    share = share_of_waits(launch(number, tmp_path))
+    saved = 1 - launches()[number + 1]["ms"] / launches()[number]["ms"]
+    assert share is not None
+    assert (share >= RESOLUTION, saved >= RESOLUTION) == (helps, helps)
+    if helps:
+        assert share == pytest.approx(saved, abs=0.05)
