@@ -90,5 +90,6 @@ def _remedy(facts: Facts, registers: int, step: NextStep) -> str:
     if spare is None:
         return tile
     if -step.change <= spare:
-        return f"ask for maxnreg={cap}, since at most {registers - spare} are live at once"
+        live = f"at most {registers - spare} are live at once"
+        return f"ask for maxnreg={cap}, since {live}; ptxas may spill even so: --why compiles it"
     return f"{tile}; {registers - spare} are live at once, so that maxnreg={cap} may spill"

@@ -88,8 +88,8 @@ _CONVERTED = "IRL314"
 _REFUSED = "IRL101"
 #: The finding of products that ptxas serialized.
 _SERIALIZED = "IRL404"
-#: Registers that limit the occupancy, and what fewer of them may lead to.
-_OCCUPANCY, _SPILL = "IRL102", "IRL105"
+#: The finding of registers that are spilled.
+_SPILL = "IRL105"
 
 
 #: Receives the number of explained findings, of all findings, and what is tried.
@@ -413,17 +413,18 @@ class _Laboratory:
             change=change.words,
             gone=not same,
             instead=refused
-            or (_otherwise(finding, same) if same else self._instead(finding, here, outcome)),
+            or (_otherwise(finding, same) if same else next((e.message for e in here), "")),
+            spilled=self._spilled(outcome),
             is_cause=is_cause,
             before_us=before,
             after_us=after,
         )
 
-    def _instead(self, finding: Finding, here: list[Finding], outcome: Outcome) -> str:
-        """Return the finding that has come in place of one: of its line, or spilled registers."""
-        if finding.code == _OCCUPANCY and not self._own.findings(_SPILL):
-            here = [*here, *outcome.findings(_SPILL)]
-        return here[0].message if here else ""
+    def _spilled(self, outcome: Outcome) -> str:
+        """Return that a change spills registers, if the kernel does not; else empty."""
+        if self._own.findings(_SPILL):
+            return ""
+        return next((each.message for each in outcome.findings(_SPILL)), "")
 
     def _solves_another_problem(self, finding: Finding, change: Change, outcome: Outcome) -> bool:
         """Whether a finding may be gone since a change drops work, or since a fact is unknown."""

@@ -13,6 +13,7 @@ from irlens.isa.mlir import parse
 from irlens.model.config import Config
 from irlens.model.report import Blame, Finding
 from irlens.model.why import Explanation
+from irlens.render import render
 from irlens.session import Configurations
 from irlens.session.session import Session
 from irlens.session.why import _otherwise, why
@@ -86,6 +87,25 @@ def test_other_remedies_are_tried_where_the_proof_takes_longer() -> None:
     assert (proof.before_us or 0) * 1.03 < (proof.after_us or 0)
     assert before.change.startswith("the loads before the condition, and num_stages=3 on the loop")
     assert (before.gone, before.is_cause, itself.gone) == (True, False, True)
+
+
+def test_registers_that_an_experiment_spills_are_said_of_any_finding() -> None:
+    """They were said of limited occupancy alone."""
+    configurations = Configurations(
+        targets=("h100",), settings=(("SIZE", ("16384",)), ("STAGES", ("1",)))
+    )
+    kernel = "tests/data/findings/tile_sum.py"
+    found = why(kernel, configurations, Session(), ("IRL304",))
+    (explained,) = found.explanations
+    first = explained.experiments[0]
+    assert (first.gone, first.instead) == (True, "")
+    assert first.spilled.endswith("B of registers per thread are spilled to memory")
+    shown = render("text", "explanations", found)
+    assert f"another one has come: {first.spilled}" in " ".join(shown.split())
+    stays = replace(first, gone=False)
+    again = replace(found, explanations=[replace(explained, experiments=[stays])])
+    shown = render("text", "explanations", again)
+    assert f"the finding stays; {first.spilled};" in " ".join(shown.split())
 
 
 def test_all_atomics_of_a_line_are_relaxed() -> None:

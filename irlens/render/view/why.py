@@ -172,8 +172,10 @@ def _tried(experiment: Experiment) -> Run:
         return Run(f"{change}: no result: {experiment.error}", "dim")
     if not experiment.gone:
         reason = f", for another reason: {experiment.instead}" if experiment.instead else ""
-        return Run(f"{change}: the finding stays{reason}{_effect(experiment)}", "warn")
-    instead = f", and another one has come: {experiment.instead}" if experiment.instead else ""
+        spilled = f"; {experiment.spilled}" if experiment.spilled else ""
+        return Run(f"{change}: the finding stays{reason}{spilled}{_effect(experiment)}", "warn")
+    come = " and ".join(filter(None, (experiment.instead, experiment.spilled)))
+    instead = f", and another one has come: {come}" if come else ""
     if not experiment.is_cause:
         return Run(f"{change}: the finding goes, whatever its cause{instead}{_effect(experiment)}")
     return Run(f"{change}: the finding is gone{instead}{_effect(experiment)}", "good")
