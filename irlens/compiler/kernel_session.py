@@ -110,7 +110,7 @@ def open_kernel(
     with _without_interpreter():
         # These import Triton, which takes a third of a second and is not on every machine.
         from irlens.compiler import diagnostics
-        from irlens.compiler.triton_compat import drivers, execution, inductor, jit, knobs
+        from irlens.compiler.triton_compat import drivers, execution, inductor, jit, knobs, startup
 
     with ExitStack() as stack:
         stack.enter_context(_LOCK)
@@ -118,7 +118,7 @@ def open_kernel(
         stack.enter_context(execution.private_cache(workspace / "cache"))
         if target is not None:
             stack.enter_context(drivers.compile_only(target, driver_properties(target)))
-            execution.prepare_specialization()
+            startup.prepare_specialization()
         stack.enter_context(knobs.replacements_undone())
         file = stack.enter_context(loaded(source, target))
         stack.enter_context(execution.private_cache(workspace / "cache"))
@@ -137,9 +137,9 @@ def open_kernel(
 def import_compiler() -> None:
     """Import what ``open_kernel`` imports of Triton, which takes a third of a second."""
     with _without_interpreter():
-        from irlens.compiler.triton_compat import execution
+        from irlens.compiler.triton_compat import startup
 
-        execution.prepare_specialization()
+        startup.prepare_specialization()
 
 
 def _without_interpreter() -> AbstractContextManager[None]:

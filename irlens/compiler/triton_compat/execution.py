@@ -1,14 +1,10 @@
 """Compile, launch and benchmark one variant under Triton's active driver."""
 
-import sys
-import threading
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
-from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +12,6 @@ import msgspec
 import triton
 import triton.language as tl
 from triton.compiler import compiler
-from triton.runtime import jit
 from triton.runtime.cache import get_cache_manager
 from triton.runtime.errors import OutOfResources
 from triton.runtime.jit import JITFunction
@@ -69,36 +64,6 @@ def private_cache(directory: Path) -> Iterator[None]:
         warnings.filterwarnings("ignore", message="TRITON_DEFAULT_FP_FUSION is unset")
         with knobs.version_as_key(directory):
             yield
-
-
-@lru_cache(maxsize=1)
-def prepare_specialization() -> None:
-    """Let Triton look up the classes of arguments without importing PyTorch.
-
-    On the first call of a kernel Triton imports PyTorch for ``torch.Tensor``, which takes longer
-    than to compile. It needs the class only to recognize tensors faster than by ``data_ptr``, so
-    that a later launch with real tensors works as well.
-    """
-    if "torch" in sys.modules:
-        return
-    absent = _NoTorch()
-    sys.meta_path.insert(0, absent)
-    try:
-        jit.mangle_type(0)
-    finally:
-        sys.meta_path.remove(absent)
-
-
-class _NoTorch(MetaPathFinder):
-    """Finds no PyTorch, for the thread that made it."""
-
-    def __init__(self) -> None:
-        self._thread = threading.get_ident()
-
-    def find_spec(self, name: str, path: object, target: object = None) -> None:
-        """Raise ``ModuleNotFoundError`` for PyTorch; leave others to the next finder."""
-        if name == "torch" and threading.get_ident() == self._thread:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 def compile_variant(

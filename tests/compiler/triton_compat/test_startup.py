@@ -24,7 +24,7 @@ irlens.capture("softmax", target="mi300x")
 #: What Triton up to 3.7 does natively on the first call of a kernel.
 LOOK_UP = """
 import sys, threading
-from irlens.compiler.triton_compat import execution
+from irlens.compiler.triton_compat import startup
 
 def look_up(_):
     try:
@@ -36,7 +36,7 @@ def look_up(_):
     elsewhere.join()
     print("torch" in sys.modules)
 
-execution.jit.mangle_type = look_up
+startup.jit.mangle_type = look_up
 """
 
 
@@ -64,13 +64,13 @@ def test_captures_are_the_same_with_and_without_torch_in_the_process(tmp_path: P
 
 @needs_torch
 def test_only_the_lookup_itself_does_not_find_torch(tmp_path: Path) -> None:
-    printed = run(f"{LOOK_UP}\nexecution.prepare_specialization()", tmp_path)
+    printed = run(f"{LOOK_UP}\nstartup.prepare_specialization()", tmp_path)
     assert printed == "ModuleNotFoundError: No module named 'torch'\nTrue\n"
 
 
 @needs_torch
 def test_the_lookup_finds_a_torch_that_the_process_has_imported(tmp_path: Path) -> None:
-    assert run(f"import torch\n{LOOK_UP}\nexecution.prepare_specialization()", tmp_path) == ""
+    assert run(f"import torch\n{LOOK_UP}\nstartup.prepare_specialization()", tmp_path) == ""
 
 
 @needs_torch
