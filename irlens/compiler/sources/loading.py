@@ -297,9 +297,11 @@ def _is_project(folder: Path) -> bool:
 
 
 def _local_file(module: ModuleType) -> Path | None:
-    """Return a module's source file unless it is installed or in the standard library."""
+    """Return a module's source file unless it is installed, Triton's or the standard library's."""
     file = getattr(module, "__file__", None)
     if not isinstance(file, str) or not file.endswith(".py"):
+        return None
+    if _package(module.__name__) == "triton":  # perhaps a checkout
         return None
     path = Path(file).resolve()
     return path if _is_local(path) and path.is_file() else None

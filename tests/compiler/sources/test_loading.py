@@ -146,6 +146,20 @@ def test_a_module_that_was_imported_before_is_a_dependency_too(
     assert sys.modules.pop("preloaded_of_a_test") is module
 
 
+def test_modules_of_a_triton_that_is_a_checkout_stay_and_are_no_dependencies(
+    write: Callable[..., Path], sm_90: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import triton
+
+    part = write("VALUE = tl.constexpr(42)\n", "part_of_a_test.py")
+    monkeypatch.setattr(triton, "__path__", [*triton.__path__, str(part.parent)])
+    path = write("    from triton.part_of_a_test import VALUE" + KERNEL)
+    (entry,) = capture_entries(request(path, sm_90))
+    assert stores_42(entry)
+    assert dependencies(entry) == []
+    assert sys.modules.pop("triton.part_of_a_test").VALUE == 42
+
+
 def test_output_of_a_file_goes_to_stderr(
     write: Callable[..., Path], sm_90: Target, capfd: pytest.CaptureFixture[str]
 ) -> None:
