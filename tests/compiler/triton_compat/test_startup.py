@@ -1,4 +1,4 @@
-"""Compiling a kernel leaves PyTorch alone: it takes longer to import than the kernel to compile."""
+"""Compiling a kernel leaves PyTorch and Gluon alone, which take long to import."""
 
 import importlib.util
 import os
@@ -13,6 +13,21 @@ needs_torch = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="PyTorch is not installed"
 )
 
+GLUON = "triton.experimental.gluon"
+needs_gluon = pytest.mark.skipif(
+    importlib.util.find_spec("triton.experimental") is None, reason="Triton has no Gluon before 3.4"
+)
+
+ASSERTING = """
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+
+IRLENS_KERNELS = {"asserting": {"args": {}, "grid": [1]}}
+
+@gluon.jit
+def asserting(value: gl.constexpr):
+    gl.static_assert(value == 1, "not one")
+"""
 #: The second kernel's argument is a tensor descriptor; the third target's backend has to ask
 #: whether a tensor is smaller than 2 GB.
 COMPILE = """
@@ -70,7 +85,8 @@ def test_only_the_lookup_itself_does_not_find_torch(tmp_path: Path) -> None:
 
 @needs_torch
 def test_the_lookup_finds_a_torch_that_the_process_has_imported(tmp_path: Path) -> None:
-    assert run(f"import torch\n{LOOK_UP}\nstartup.prepare_specialization()", tmp_path) == ""
+    printed = run(f"import torch\n{LOOK_UP}\nstartup.prepare_specialization()", tmp_path)
+    assert printed == "True\n"
 
 
 @needs_torch
@@ -85,3 +101,45 @@ for each in (tensor, torch.nn.Parameter(tensor), torch.zeros(3, dtype=torch.bool
     print(impl(CUDABackend, each, False, True, True))
 """
     assert run(program, tmp_path).splitlines() == ["('*fp16', 'D')"] * 2 + ["('*u1', 'D')"]
+
+
+@needs_gluon
+def test_captures_are_the_same_with_and_without_gluon_in_the_process(tmp_path: Path) -> None:
+    printed = run(f"{COMPILE}\nimport sys; print({GLUON!r} in sys.modules)", tmp_path / "without")
+    assert printed == "False\n"
+    run(f"import {GLUON}\n{COMPILE}", tmp_path / "with")
+    assert captures(tmp_path / "without") == captures(tmp_path / "with")
+
+
+@needs_gluon
+@pytest.mark.parametrize("is_first", [False, True])
+def test_gluon_compiles_before_and_after_triton(is_first: bool, tmp_path: Path) -> None:
+    """Its descriptor is told from Triton's by its class; its assertions are not called."""
+    descriptor = Path(__file__).parents[2] / "data" / "gluon" / "copying.py"
+    asserting = tmp_path / "asserting.py"
+    asserting.write_text(ASSERTING)
+    program = f"""
+import irlens
+from irlens.model.errors import CaptureError
+{"" if is_first else "irlens.capture('softmax', target='h100')"}
+scale = irlens.capture({str(descriptor)!r} + ":scale", target="h100")
+assert "#shared" in scale.stages["ttgir"].text()
+irlens.capture({str(asserting)!r}, target="h100", value=1)
+try:
+    irlens.capture({str(asserting)!r}, target="h100", value=2)
+except CaptureError as error:
+    print(error)
+"""
+    assert "not one" in run(program, tmp_path)
+
+
+@needs_gluon
+def test_triton_that_takes_more_of_gluon_imports_it(tmp_path: Path) -> None:
+    program = f"""
+import sys
+from irlens.compiler.triton_compat import startup
+startup._TAKEN = {{"language": ()}}
+{COMPILE}
+print({GLUON!r} in sys.modules)
+"""
+    assert run(program, tmp_path) == "True\n"
