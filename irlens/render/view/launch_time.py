@@ -181,7 +181,7 @@ def describe_step(step: TimeStep, whole: float, terms: Terms) -> str:
         "coalescing": f"with only the sectors that the bytes need: {fewer}",
         "rereads": f"if memory delivered each byte once: {fewer}",
         "bank_conflicts": f"without bank conflicts: {fewer}",
-        "grid": f"with {fewer} for the same work, as many on each {terms.sm}",
+        "grid": f"with the work in {fewer}, so that each {terms.sm} gets as many",
     }
     how = words.get(step.cause, f"with {fewer}")
     most = "up to" if step.cause in ("registers", "shared_memory") else "about"

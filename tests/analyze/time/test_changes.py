@@ -70,7 +70,7 @@ def test_the_first_step_saves_the_most_and_each_more_than_the_noise(tmp_path: Pa
     (section,) = (each for each in details(found) if each.key == "time")
     (listed,) = (each for each in section.children if isinstance(each, Items))
     assert len(listed.items) == 2
-    assert "40 fewer CTAs for the same work, as many on each SM" in str(listed.items[1])
+    assert "with the work in 40 fewer CTAs, so that each SM gets as many" in str(listed.items[1])
 
 
 def test_where_nothing_helps_it_says_what_binds(tmp_path: Path) -> None:
