@@ -49,7 +49,8 @@ def missing_facts(facts: Facts, unknown: Mapping[str, str]) -> dict[str, str]:
         "spills": facts.spills is None,
         "pipelines": "pipelines" in unknown,
         "loads": "loads" in unknown,
-        "traffic": facts.traffic is None,
+        # With a reason, accesses may be missing.
+        "traffic": facts.traffic is None or bool(facts.traffic.reason),
         # Without a launch rules estimate; with one, an access that is not counted is left out.
         "sectors": facts.traffic is not None
         and None in (facts.traffic.load_sectors, facts.traffic.store_sectors),

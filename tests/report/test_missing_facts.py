@@ -3,11 +3,15 @@
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from irlens import compare, inspect, load, rules
 from irlens.analyze.facts import Facts
-from irlens.model.config import Config
+from irlens.compiler import Request
+from irlens.compiler.compile_request import capture
+from irlens.gpus import find
+from irlens.model.config import Config, ConstexprValue
 from irlens.model.report import Report
 from irlens.model.resources import Resources
 from irlens.report.missing_facts import missing_facts
@@ -51,6 +55,35 @@ def test_what_a_rule_needs_is_a_fact_that_can_be_missing(rule: rules.RuleModule)
 def test_a_whole_capture_with_a_launch_leaves_out_what_the_product_decides(whole: Report) -> None:
     assert unlooked(whole) == {}
     assert [one.code for one in whole.findings] == ["IRL203"]
+
+
+def test_addresses_that_data_decide_leave_out_what_lies_outside_of_tensors(
+    tmp_path: Path,
+) -> None:
+    """Neither was the load found to leave its tensor, nor was it said that nobody looked."""
+    path = tmp_path / "chosen.py"
+    path.write_text(
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+        "def chosen(x_ptr, flags_ptr, y_ptr):\n"
+        "    o = tl.arange(0, 128)\n"
+        "    for i in range(4):\n"
+        "        x = tl.load(x_ptr + i * 128 + o)\n"
+        "        if tl.load(flags_ptr + i) > 0:\n"
+        "            tl.store(y_ptr + i * 128 + o, x)\n"
+    )
+    args: dict[str, ConstexprValue] = {
+        "x_ptr": "fp32[256]", "flags_ptr": "int32[4]", "y_ptr": "fp32[512]",
+    }  # fmt: skip
+    request = Request(kernel=f"{path}:chosen", target=find("h100").target, args=args, grid=(1,))
+
+    def looked(**given: ConstexprValue) -> Report:
+        (found,) = capture(msgspec.structs.replace(request, args=args | given))
+        return inspect(found)
+
+    assert "the traffic depends on data in flags_ptr" in unlooked(looked())["IRL304"]
+    known = looked(flags_ptr="int32[4]:values[1]")
+    assert "IRL304" not in unlooked(known)
+    assert "IRL304" in {each.code for each in known.findings}
 
 
 def test_a_stage_alone_leaves_out_what_others_show(whole: Report) -> None:
