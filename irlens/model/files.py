@@ -327,6 +327,8 @@ def _read(handle: int, path: Path, most: int | None, multiple: int) -> bytes:
         return os.read(handle, most)
     check_size(status.st_size, path, multiple=multiple)
     content = os.read(handle, status.st_size + 1)
+    if 0 < len(content) == status.st_size:
+        return content
     while more := os.read(handle, 1 << 20):  # a file that grows, or claims to be empty
         content += more
         check_size(len(content), path, multiple=multiple)

@@ -122,6 +122,11 @@ class _Text:
             others.append(each)
         return others[0] if len(others) == 1 else None
 
+    @cached_property
+    def roots(self) -> list[str]:
+        """The names of its kernel's arguments in MLIR, without what Triton's renaming appends."""
+        return _MLIR_ARGUMENT.findall(self.header["arguments"]) if self.header is not None else []
+
     def architecture(self) -> Statements:
         """Return the architecture that it states at its beginning."""
         text = self.module if self._name == "ttgir" else self._head[:_FIRST_LINES]
@@ -199,13 +204,13 @@ def _of_manifest(manifest: Manifest, typed: Iterable[_Text]) -> Statements:
         stated["architecture"] = f"{target.arch:.60} of {target.product:.60}"
     known = {each.partition(".")[0] for each in manifest.args}
     for text in typed if known else ():
-        roots = _roots(text)
         # Up to Triton 3.6 a descriptor's pointer, sizes and strides are "a_desc_0" and the like.
-        parts = {root: _PART.sub("", root) for root in roots}
         missing = [
             root
-            for root, whole in parts.items()
-            if known.isdisjoint((root, whole)) and not _UNNAMED.fullmatch(root)
+            for root in text.roots
+            if root not in known
+            and _PART.sub("", root) not in known
+            and not _UNNAMED.fullmatch(root)
         ]
         if missing:
             stated["arguments"] = f"{len(manifest.args)} without {missing[0]:.60}"
@@ -228,7 +233,7 @@ def _of_mlir(text: _Text) -> Statements:
     stated = text.architecture()
     if text.header is not None:
         stated["kernel"] = text.header["name"].strip('"')
-        stated["arguments"] = str(len(_roots(text)))
+        stated["arguments"] = str(len(text.roots))
     warps, lanes, ctas = (
         module_number(name, text.module) for name in ("num-warps", "threads-per-warp", "num-ctas")
     )
@@ -240,11 +245,6 @@ def _of_mlir(text: _Text) -> Statements:
     if ctas is not None:
         stated["CTAs per cluster"] = str(ctas)
     return stated
-
-
-def _roots(text: _Text) -> list[str]:
-    """Return the names of a kernel's arguments in MLIR, without what Triton's renaming appends."""
-    return _MLIR_ARGUMENT.findall(text.header["arguments"]) if text.header is not None else []
 
 
 def _of_llir(text: _Text) -> Statements:
