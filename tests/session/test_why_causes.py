@@ -1,6 +1,7 @@
 """Explanations whose first cause is easily mistaken for another one."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -106,6 +107,33 @@ def test_registers_that_an_experiment_spills_are_said_of_any_finding() -> None:
     again = replace(found, explanations=[replace(explained, experiments=[stays])])
     shown = render("text", "explanations", again)
     assert f"the finding stays; {first.spilled};" in " ".join(shown.split())
+
+
+@pytest.mark.parametrize(
+    ("address", "stored"),
+    [
+        ("(tl.program_id(0) * 4 + o) * 4", "o"),
+        ("tl.program_id(0) * 4 + c[:, None] * 4 + o[None, :] * 4", "c[:, None] + o[None, :]"),
+    ],
+)
+def test_the_step_of_neighbours_is_the_multiplication_that_takes_them_apart(
+    address: str, stored: str, tmp_path: Path
+) -> None:
+    """The first row of a program, and another dimension's step, were tried before it."""
+    path = tmp_path / "apart.py"
+    path.write_text(
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+        "def apart(x_ptr, y_ptr):\n"
+        "    o, c = tl.arange(0, 256), tl.arange(0, 2) * 65536\n"
+        f"    tl.store(y_ptr + {stored}, tl.load(x_ptr + {address}))\n"
+    )
+    configurations = Configurations(
+        targets=("h100",), grid=("1024",),
+        args=(("x_ptr", ("fp32[262144, 4]",)), ("y_ptr", ("fp32[262144]",))),
+    )  # fmt: skip
+    (found,) = why(str(path), configurations, Session(), ("IRL302",)).explanations
+    (proof,) = found.experiments
+    assert proof.change == "a step of 1 element in place of 4 at line 8"
 
 
 def test_all_atomics_of_a_line_are_relaxed() -> None:

@@ -277,7 +277,7 @@ def _in_order(module: Module, access: Operation) -> Iterator[Change]:
 
 def _side_by_side(symptom: Symptom, access: Operation) -> Iterator[Change]:
     """Yield a step of 1 in place of one that takes neighbours apart: an argument or a constant."""
-    module, apart = symptom.module, _apart(symptom, access)
+    module, (apart, axis) = symptom.module, _apart(symptom, access)
     roles = argument_roles(module, access)
     for name in [each for each, parts in roles.items() if "stride" in parts]:
         value = symptom.config.args.get(name)
@@ -287,11 +287,22 @@ def _side_by_side(symptom: Symptom, access: Operation) -> Iterator[Change]:
             yield Change(f"1 in place of {name} in its address", ttir=text)
     yield from _ascending(module, access)
     for operation, number, value in _constant_operands(module, access, "multiply"):
+        if not _differs_along(operation, access, axis):
+            continue  # it moves the whole tile, as the first row of a program does
         if value > 1 and (apart is None or _divides(value, apart)):
             text = edits.with_operand(module, operation, number, 1)
             yield Change(
                 f"a step of 1 element in place of {value:,}{place_of(operation)}", ttir=text
             )
+
+
+def _differs_along(operation: Operation, access: Operation, axis: int | None) -> bool:
+    """Whether a number of an address may differ from one neighbour of the tile to the next."""
+    shape = access.types[0].shape
+    kind = operation.result_type
+    if not shape or not isinstance(kind, Tensor):
+        return not shape
+    return axis is None or len(kind.shape) != len(shape) or kind.shape[axis] > 1
 
 
 def _ascending(module: Module, access: Operation) -> Iterator[Change]:
@@ -312,23 +323,26 @@ def _ascending(module: Module, access: Operation) -> Iterator[Change]:
             yield Change(words, ttir=text)
 
 
-def _apart(symptom: Symptom, access: Operation) -> int | None:
-    """Return the elements from one neighbour in an access's tile to the next; ``None`` if unknown.
+def _apart(symptom: Symptom, access: Operation) -> tuple[int | None, int | None]:
+    """Return the elements from a neighbour in an access's tile to the next, and their dimension.
 
-    Only what divides it takes them apart: the distance of rows does not.
+    ``None`` if unknown. Only what divides it takes them apart: the distance of rows does not.
     """
     all_accesses = Addresses(symptom.module).accesses(divisors(symptom.module))
     found = next((each for each in all_accesses if each.line == access.span.line), None)
     steps = []
-    for axis, extent in zip(found.pointer.axes, found.pointer.shape, strict=True) if found else ():
+    axes = zip(found.pointer.axes, found.pointer.shape, strict=True) if found else ()
+    for number, (axis, extent) in enumerate(axes):
         name = (axis.symbol or "").removeprefix("%")
         factor = symptom.config.args.get(name) if name else 1
         if axis.step is None or not isinstance(factor, int):
-            return None
-        if extent > 1:
-            steps.append(abs(axis.step * factor))
-    least = min(filter(None, steps), default=None)
-    return least // found.element_bytes if found and least else None
+            return None, None
+        if extent > 1 and axis.step * factor:
+            steps.append((abs(axis.step * factor), number))
+    if not found or not steps:
+        return None, None
+    least, dimension = min(steps)
+    return least // found.element_bytes or None, dimension
 
 
 def _divides(value: ConstexprValue | None, apart: int) -> bool:
