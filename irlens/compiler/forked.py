@@ -7,6 +7,7 @@ answers one request after the other: it loads Triton once. What it compiled lies
 
 import atexit
 import ctypes
+import gc
 import io
 import os
 import pickle
@@ -150,6 +151,7 @@ def _start() -> _Child:
             os.close(ours)
         report_crashes_to(crash_end)
         os.environ["TMPDIR"] = tempfile.tempdir = temporary.name
+        gc.freeze()  # collections copy what they visit, and find nothing in what was imported
         _serve(parent, os.fdopen(request_end, "rb"), os.fdopen(answer_end, "wb"))
     for theirs in (request_end, answer_end, crash_end):
         os.close(theirs)
