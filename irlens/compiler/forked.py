@@ -151,6 +151,8 @@ def _start() -> _Child:
             os.close(ours)
         report_crashes_to(crash_end)
         os.environ["TMPDIR"] = tempfile.tempdir = temporary.name
+        # Triton asks all installed packages for others, which compile for no GPU that irlens knows.
+        os.environ["TRITON_BACKENDS_IN_TREE"] = "1"
         gc.freeze()  # collections copy what they visit, and find nothing in what was imported
         _serve(parent, os.fdopen(request_end, "rb"), os.fdopen(answer_end, "wb"))
     for theirs in (request_end, answer_end, crash_end):

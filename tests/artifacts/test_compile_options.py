@@ -103,6 +103,7 @@ def test_a_single_artifact_does_not_say(tmp_path: Path) -> None:
         ("MLIR_ENABLE_DUMP", False),
         ("TRITON_CACHE_DIR", False),
         ("TRITON_NVDISASM_PATH", False),
+        ("TRITON_BACKENDS_IN_TREE", False),
         ("HOME", False),
     ],
 )
