@@ -11,7 +11,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from enum import IntEnum
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from irlens.model import errors
@@ -43,19 +43,31 @@ class Exit(IntEnum):
     INTERRUPTED = 130  # as a shell reports SIGINT
 
 
-def new_session() -> "Session":
-    """Return a session whose messages go to stderr, and which survives a crash of the compiler."""
+def new_session(*, reports: bool = False) -> "Session":
+    """Return a session whose messages go to stderr, and which survives a crash of the compiler.
+
+    Args:
+        reports: Whether it makes reports of what it compiles.
+    """
     from irlens.cli import output
     from irlens.session.session import Session
 
-    compile_safely = _compile_in_child if owns_process else None
+    compile_safely = partial(_compile_in_child, reports=reports) if owns_process else None
     return Session(output.note, compile_safely, announce=output.announce)
 
 
-def _compile_in_child(request: "Request") -> "Sequence[Capture]":
+def _compile_in_child(request: "Request", *, reports: bool) -> "Sequence[Capture]":
     from irlens.compiler import forked
 
-    return forked.capture(request)
+    return forked.capture(request, _load_inspection if reports else None)
+
+
+@lru_cache(maxsize=1)
+def _load_inspection() -> None:
+    """Import what makes reports, and exempt it from garbage collection: it stays."""
+    import irlens.report.inspection  # noqa: F401
+
+    gc.freeze()
 
 
 def main() -> None:

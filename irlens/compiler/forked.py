@@ -18,8 +18,9 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, NoReturn, TypeAlias
 
@@ -45,18 +46,21 @@ class _Answer(msgspec.Struct, frozen=True):
     error: BaseException | None = None
 
 
-def capture(request: Request) -> Sequence[Capture]:
+def capture(request: Request, meanwhile: Callable[[], object] | None = None) -> Sequence[Capture]:
     """Return the captures of a request like ``compiler.capture``, and survive the compiler.
 
     A launch is made in this process, which may hold the GPU already; so is a compilation where
     other threads run, whose locks a fork would copy.
+
+    Args:
+        meanwhile: Called while the child compiles.
 
     Raises:
         IrlensError: The kernel does not compile, or the compiler crashed.
     """
     if request.run or not hasattr(os, "fork") or threading.active_count() > 1:
         return compile_request.capture(request)
-    return compile_request.capture(request, _entries)
+    return compile_request.capture(request, partial(_entries, meanwhile=meanwhile))
 
 
 def end() -> None:
@@ -66,10 +70,10 @@ def end() -> None:
         child.end()
 
 
-def _entries(request: Request) -> list[Path]:
+def _entries(request: Request, meanwhile: Callable[[], object] | None) -> list[Path]:
     child = _children.get(os.getpid()) or _start()
     try:
-        answer = child.ask(request)
+        answer = child.ask(request, meanwhile)
     except (EOFError, BrokenPipeError, pickle.UnpicklingError):
         raise child.died(request.kernel) from None
     except BaseException:
@@ -101,10 +105,12 @@ class _Child:
         self._pid, self._requests, self._answers, self._crash = pid, requests, answers, crash
         self._temporary = temporary
 
-    def ask(self, request: Request) -> _Answer:
-        """Return the answer to a request."""
+    def ask(self, request: Request, meanwhile: Callable[[], object] | None) -> _Answer:
+        """Return the answer to a request, and do something else until it comes."""
         pickle.dump(request, self._requests)
         self._requests.flush()
+        if meanwhile is not None:
+            meanwhile()
         answer: _Answer = pickle.load(self._answers)  # of this program's own fork
         return answer
 
@@ -145,6 +151,7 @@ def _start() -> _Child:
     for stream in (sys.stdout, sys.stderr):
         stream.flush()  # or the child may write it again
     parent, temporary = os.getpid(), TemporaryFolder()
+    gc.freeze()  # what was imported stays, and collections would copy what they visit
     pid = os.fork()
     if pid == 0:
         for ours in (requests, answers, crash):
@@ -153,7 +160,6 @@ def _start() -> _Child:
         os.environ["TMPDIR"] = tempfile.tempdir = temporary.name
         # Triton asks all installed packages for others, which compile for no GPU that irlens knows.
         os.environ["TRITON_BACKENDS_IN_TREE"] = "1"
-        gc.freeze()  # collections copy what they visit, and find nothing in what was imported
         _serve(parent, os.fdopen(request_end, "rb"), os.fdopen(answer_end, "wb"))
     for theirs in (request_end, answer_end, crash_end):
         os.close(theirs)

@@ -144,6 +144,15 @@ def test_one_child_answers_request_after_request(
     assert pids != {f"in {os.getpid()}"}
 
 
+def test_the_parent_works_while_the_child_compiles(
+    write: Callable[..., Path], private_store: Path
+) -> None:
+    wait = "while not pathlib.Path(__file__).with_name('done').exists(): time.sleep(0.01)"
+    path = write(KERNEL.format(statement=wait))
+    done = path.with_name("done")
+    forked.capture(Request(kernel=f"{path}:k", target=H100), meanwhile=done.touch)
+
+
 def test_errors_come_back_as_they_are(
     write: Callable[..., Path], private_store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,7 +81,7 @@ def command(settings: _Settings) -> Exit:
         update=settings.update,
         strict=settings.strict,
     )
-    checked = run_check(request, new_session())
+    checked = run_check(request, new_session(reports=True))
     if settings.update:
         _replace(checked.path, checked.baseline)
     write(checked.check, "check", settings.writing)

@@ -176,7 +176,7 @@ def _sides(before: str, revisions: str | None, settings: _Settings) -> "Sides":
     """Return what the arguments name."""
     from irlens.session.sides import Sides, SinceLastSave, between_revisions
 
-    session, selection = new_session(), settings.selection
+    session, selection = new_session(reports=settings.stage is None), settings.selection
     given = (settings.after is not None, revisions is not None, settings.last_save)
     if sum(given) > 1:
         raise click.UsageError("AFTER, --git and --last-save each name the other side: give one")

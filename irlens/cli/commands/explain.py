@@ -79,7 +79,7 @@ def show_reasons(
     from irlens.session.why import why
 
     with output.progress("explaining") as show:
-        explanations = why(kernel, selection, new_session(), codes, show)
+        explanations = why(kernel, selection, new_session(reports=True), codes, show)
     write(explanations, "explanations", writing)
     return Exit.INTERRUPTED if explanations.left else Exit.OK
 

@@ -171,7 +171,8 @@ def command(settings: _Settings) -> Exit:
 
     if _show_document(settings):
         return Exit.OK
-    session, selection = new_session(), settings.selection
+    is_page = settings.stage is None and settings.place is None
+    session, selection = new_session(reports=is_page), settings.selection
     show: Show
     if settings.stage is not None:
         from irlens.session.stages import check_stage
