@@ -391,6 +391,8 @@ TABLE: list[Row] = [
      "a known to have less than 2 GB"),
     (f"{OF_AMD}:ragged", "gfx950", {}, LARGE, "IRL315", "x =", "TritonAMDGPUConvertToBufferOps",
      "a known to have less than 2 GB"),
+    (f"{FINDINGS}/dots.py:dots", "gfx942", {"BLOCK_K": "16", "PRECISION": "ieee"}, HALVES, "IRL316",
+     "tl.dot(", "ConvertTritonAMDGPUToLLVM", "num_warps="),
     (f"{OF_AMD}:tiles", "gfx1201", {}, LARGE, "IRL315", "x =", "TritonAMDGPUConvertToBufferOps",
      "a known to have less than 2 GB"),
     (f"{OF_AMD}:depthwise", "gfx942", {}, {}, "IRL302", "value =", "the tile", "BL=32"),
