@@ -98,12 +98,20 @@ def find_traffic(machine: Machine, provenance: Provenance) -> "Survey | None":
         provenance.known(origin, "traffic.load_sectors", "traffic.store_sectors")
     if traffic.reason:
         provenance.missing(traffic.reason, "traffic")
-    elif reason := next((each.reason for each in traffic.accesses if each.reason), ""):
+    elif reason := _why_no_sectors(machine, traffic):
         unknown = (
             name for name in ("load", "store") if getattr(traffic, f"{name}_sectors") is None
         )
         provenance.missing(reason, *(f"traffic.{name}_sectors" for name in unknown))
     return found
+
+
+def _why_no_sectors(machine: Machine, traffic: Traffic) -> str:
+    """Return why accesses are not counted in sectors or lines; empty where they are."""
+    gpu = machine.gpu
+    if gpu is not None and gpu.arch.memory_granule is None:
+        return f"no document gives the size of a cache line of {gpu.name}"
+    return next((each.reason for each in traffic.accesses if each.reason), "")
 
 
 def find_roofline(

@@ -14,6 +14,7 @@ from irlens.gpus import find
 from irlens.model.config import Config, ConstexprValue
 from irlens.model.report import Report
 from irlens.model.resources import Resources
+from irlens.render.view.verdict import verdict
 from irlens.report.missing_facts import missing_facts
 from tests.tables import each_row
 
@@ -84,6 +85,15 @@ def test_addresses_that_data_decide_leave_out_what_lies_outside_of_tensors(
     known = looked(flags_ptr="int32[4]:values[1]")
     assert "IRL304" not in unlooked(known)
     assert "IRL304" in {each.code for each in known.findings}
+
+
+def test_a_cache_line_that_no_document_gives_is_why_coalescing_is_unknown() -> None:
+    """It was unknown without a reason."""
+    (found,) = capture(Request(kernel="vector_add", target=find("gfx1201").target))
+    report = inspect(found)
+    reason = "no document gives the size of a cache line of gfx1201"
+    assert unlooked(report)["IRL302"] == reason
+    assert f"coalescing unknown: {reason}" in [each.text for each in verdict(report).phrases]
 
 
 def test_a_stage_alone_leaves_out_what_others_show(whole: Report) -> None:

@@ -235,7 +235,9 @@ def _traffic(report: Report) -> Iterator[Run]:
     elif (ratio := sector_ratio(traffic)) is not None and ratio >= MANY_SECTORS:
         yield Run(f"{ratio:.3g} × the ideal {Terms(report).granule}s", "warn")
     elif ratio is None and not reason and None in (traffic.load_sectors, traffic.store_sectors):
-        yield Run("coalescing unknown", "unknown")
+        paths = (f"traffic.{name}_sectors" for name in ("load", "store"))
+        told = next((report.unknown[path] for path in paths if path in report.unknown), "")
+        yield Run(": ".join(filter(None, ("coalescing unknown", told))), "unknown")
 
 
 def next_steps(
