@@ -26,7 +26,7 @@ total = tl.sum(row, axis=0)
 
 ## Targets
 
-NVIDIA and AMD, with warps of 32 or 64 threads as the GPU has them.
+NVIDIA, and AMD where one wave would hold the row. Waves have 32 or 64 threads, as the GPU has them.
 """
 
 from collections.abc import Iterator
@@ -53,13 +53,15 @@ def find(facts: Facts) -> Iterator[Match]:
     if facts.ttgir is None:
         return
     reported, words = set(), facts.words
+    is_nvidia = facts.gpu is not None and facts.gpu.arch.vendor == "nvidia"
     for reduce in facts.ttgir.doing("reduce", "scan"):
         source = user_line(reduce)
         spread = _spread(facts.ttgir, reduce)
         if source is None or source in reported or spread is None:
             continue
         elements, warps, needed, enough = spread
-        if _is_exchange(reduce, elements):
+        # What more than one warp has to exchange anyway was measured on NVIDIA alone.
+        if _is_exchange(reduce, elements) or (needed > 1 and not is_nvidia):
             continue
         reported.add(source)
         yield Match(

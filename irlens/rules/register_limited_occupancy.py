@@ -91,5 +91,7 @@ def _remedy(facts: Facts, registers: int, step: NextStep) -> str:
         return tile
     if -step.change <= spare:
         live = f"at most {registers - spare} are live at once"
-        return f"ask for maxnreg={cap}, since {live}; ptxas may spill even so: --why compiles it"
+        return (
+            f"ask for maxnreg={cap}, since {live}; ptxas may spill even so (irlens explain tells)"
+        )
     return f"{tile}; {registers - spare} are live at once, so that maxnreg={cap} may spill"

@@ -29,6 +29,7 @@ def test_shows_rows_that_half_of_the_warps_would_hold(look: Look) -> None:
         assert finding.blame is not None
         assert finding.blame.suffices == needed
         assert look(CODE, "short_rows.py", N=columns, num_warps=needed) == []
+        assert look(CODE, "short_rows.py", "mi300x", N=2 * columns, num_warps=warps) == []
 
 
 def test_silent_with_one_warp(look: Look, facts_of: Callable[..., Facts]) -> None:

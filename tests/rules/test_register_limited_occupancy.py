@@ -41,7 +41,7 @@ def test_shows_a_register_cap_that_leaves_what_is_live(
     (finding,) = look(CODE, "layer_norm", "b200")
     live = re.search(r"ask for maxnreg=64, since at most (\d+) are live", finding.hint)
     assert live is not None
-    assert finding.hint.endswith("ptxas may spill even so: --why compiles it")
+    assert finding.hint.endswith("ptxas may spill even so (irlens explain tells)")
     assert int(live[1]) <= 64
     capped = facts_of("layer_norm", "b200", maxnreg=64)
     assert capped.resources.local_bytes == 0
