@@ -7,16 +7,12 @@ ahead, and decides only where no load runs ahead.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import pairwise
 
 import msgspec
 
 from irlens.analyze.pipelines.amdgcn_trace import Ahead, LoopTrace
 from irlens.analyze.pipelines.verdicts import judge
-from irlens.isa.amdgcn import Function
 from irlens.isa.amdgcn.memory import Transfer
-from irlens.isa.amdgcn.units import classify
-from irlens.isa.amdgcn.waits import Counters
 from irlens.model.report import Pipeline, PipelineLoad
 from irlens.model.source import SourceLocation, user_frame
 from irlens.model.terms import describe_loads
@@ -28,9 +24,6 @@ WAITED_FOR = (
 )
 CHAINED = "a load's address depends on what it loaded in the iteration before"
 COPIES_DIFFER = "the loop is unrolled, and its copies run ahead by different distances"
-#: Why loops of RDNA wait for loads that have just been issued, and what hides it.
-FENCED = "LLVM's fence at each barrier waits for all loads before it, as RDNA's caches ask for"
-OTHER_WAVES = "let other waves hide the latency: fewer registers and less LDS for each workgroup"
 NOT_FOLLOWED = "the first use of the loaded data was not found"
 
 #: How far each load of a loop runs ahead, by its position; ``None`` if unknown.
@@ -83,25 +76,6 @@ def with_depth(
         verdict=verdict,
         reason="; ".join(notes),
     )
-
-
-def are_fenced(function: Function | None, loads: Collection[PipelineLoad]) -> bool:
-    """Whether all loads are awaited by the fences of barriers, as on RDNA.
-
-    Waves of a workgroup share no cache there, so that all accesses end before it (LLVM,
-    AMDGPUUsage, "Memory Model gfx10-gfx11": fence release, workgroup).
-    """
-    if function is None:
-        return False
-    waits = {each.wait_line for each in loads}
-    after = {
-        one.line: classify(other.operations[0])
-        for one, other in pairwise(function.instructions)
-        if one.line in waits
-    }
-    fences = {"barrier", "cache control"}  # a workgroup of one wave has the fence alone
-    is_rdna = Counters.of(function).stores_apart
-    return is_rdna and bool(waits) and after.keys() == waits and fences.issuperset(after.values())
 
 
 def fold(records: Sequence[Pipeline]) -> list[Pipeline]:
