@@ -26,41 +26,36 @@ _NEWEST_OF_OLD_ABI = 121
 _TOOL_ARCH = re.compile(rb"-arch[ =]sm_(\d{1,4})")
 
 # Lines that only one stage has. The order matters: an LLVM module may quote assembly, and ttgir is
-# ttir with a layout on every tensor.
+# ttir with a layout on every tensor. None of these patterns is compiled here: captures name their
+# stages, and all of them take two milliseconds.
 _STAGE_MARKS = {
-    "amdgcn": re.compile(r'^[ \t]*\.amdgcn_target[ \t]+"', re.MULTILINE),
-    "ptx": re.compile(r"^[ \t]*\.target[ \t]+sm_\d", re.MULTILINE),
-    "llir": re.compile(r"^(?:target triple = |define |; ModuleID = )", re.MULTILINE),
-    "ttgir": re.compile(
-        r"^(?:module attributes \{[^\n]*|#\w+ = #)(?:ttg|triton_gpu)\.", re.MULTILINE
-    ),
-    "ttir": re.compile(r"^[ \t]*tt\.func ", re.MULTILINE),
+    "amdgcn": r'(?m)^[ \t]*\.amdgcn_target[ \t]+"',
+    "ptx": r"(?m)^[ \t]*\.target[ \t]+sm_\d",
+    "llir": r"(?m)^(?:target triple = |define |; ModuleID = )",
+    "ttgir": r"(?m)^(?:module attributes \{[^\n]*|#\w+ = #)(?:ttg|triton_gpu)\.",
+    "ttir": r"(?m)^[ \t]*tt\.func ",
 }
 # Those of a piece of a stage, by the operations in it.
 _EXCERPT_MARKS = {
-    "ttgir": re.compile(r"(?<![\w.])(?:ttn?g|triton_(?:nvidia_)?gpu)\.[a-z_]{3,40}\b"),
-    "ttir": re.compile(r"(?<![\w.])tt\.(?:load|store|dot|make_range|splat|addptr|reduce)\b"),
+    "ttgir": r"(?<![\w.])(?:ttn?g|triton_(?:nvidia_)?gpu)\.[a-z_]{3,40}\b",
+    "ttir": r"(?<![\w.])tt\.(?:load|store|dot|make_range|splat|addptr|reduce)\b",
 }
 # A function that is called is private; hand-written kernels may say neither.
-_MLIR_KERNEL = re.compile(r'\btt\.func (?:public )?@(?:([\w$.-]+)|"([^"\n]+)")')
+_MLIR_KERNEL = r'\btt\.func (?:public )?@(?:([\w$.-]+)|"([^"\n]+)")'
 _KERNEL_MARKS = {
-    "amdgcn": re.compile(r"^[ \t]*\.amdhsa_kernel[ \t]+(\S+)", re.MULTILINE),
-    "ptx": re.compile(
-        r"^[ \t]*(?:\.(?:visible|weak|extern)[ \t]+)?\.entry[ \t]+([\w$%]+)", re.MULTILINE
-    ),
+    "amdgcn": r"(?m)^[ \t]*\.amdhsa_kernel[ \t]+(\S+)",
+    "ptx": r"(?m)^[ \t]*(?:\.(?:visible|weak|extern)[ \t]+)?\.entry[ \t]+([\w$%]+)",
     # Bounded, since a line of a hostile file may be as long as the file.
-    "llir": re.compile(
-        r'^define [^@\n]{0,200}\b(?:ptx|amdgpu)_kernel [^@\n]{0,200}@(?:([\w$.-]+)|"([^"\n]+)")',
-        re.MULTILINE,
-    ),
+    "llir": r"(?m)^define [^@\n]{0,200}\b(?:ptx|amdgpu)_kernel [^@\n]{0,200}"
+    r'@(?:([\w$.-]+)|"([^"\n]+)")',
     "ttgir": _MLIR_KERNEL,
     "ttir": _MLIR_KERNEL,
     "source": _MLIR_KERNEL,
 }
 
 _PTX_TARGET = re.compile(r"^[ \t]*\.target[ \t]+(sm_\d+)", re.MULTILINE)
-_AMDGCN_TARGET = re.compile(r'^[ \t]*\.amdgcn_target[ \t]+"([^"\n]+)"', re.MULTILINE)
-_AMDGCN_WAVE = re.compile(r"^[ \t]*\.wavefront_size:[ \t]*(\d+)", re.MULTILINE)
+_AMDGCN_TARGET = r'(?m)^[ \t]*\.amdgcn_target[ \t]+"([^"\n]+)"'
+_AMDGCN_WAVE = r"(?m)^[ \t]*\.wavefront_size:[ \t]*(\d+)"
 _TTGIR_TARGET = re.compile(r'\b(?:ttg|triton_gpu)\.target = "(cuda|hip):(\w+)"')
 _LLVM_TRIPLE = re.compile(r'^target triple = "amdgpu(\d+)\.(\w+)-', re.MULTILINE)
 _LLVM_CPU = re.compile(r'"target-cpu"="(gfx\w+)"')
@@ -105,11 +100,11 @@ def identify(content: bytes, stage: str | None = None) -> Identity | None:
     if stage is None:
         text = content.decode("utf-8", "replace")
         marks = (*_STAGE_MARKS.items(), *_EXCERPT_MARKS.items())
-        stage = next((name for name, mark in marks if mark.search(text)), None)
+        stage = next((name for name, mark in marks if re.search(mark, text)), None)
         if stage is None:
             return None
     text = files.text(content, name=stage)
-    kernels = (match[match.lastindex or 0] for match in _KERNEL_MARKS[stage].finditer(text))
+    kernels = (match[match.lastindex or 0] for match in re.finditer(_KERNEL_MARKS[stage], text))
     return Identity(
         stage=stage,
         kernels=list(dict.fromkeys(kernels)),
@@ -210,7 +205,7 @@ def text_target(stage: str, text: str) -> Target | None:
             found = _PTX_TARGET.search(text)
             return Target(vendor="nvidia", arch=found[1], warp_size=32) if found else None
         case "amdgcn":
-            found, wave = _AMDGCN_TARGET.search(text), _AMDGCN_WAVE.search(text)
+            found, wave = re.search(_AMDGCN_TARGET, text), re.search(_AMDGCN_WAVE, text)
             return _amd(target_arch(found[1]), int(wave[1]) if wave else None) if found else None
         case "ttgir":
             found = _TTGIR_TARGET.search(text)

@@ -77,20 +77,18 @@ _PTX_PARAMETER = re.compile(
 _PTX_THREADS = re.compile(r"\.reqntid\s++(\d{1,9}(?:\s*+,\s*+\d{1,9})*+)")
 _PTX_REGISTERS = re.compile(r"\.maxnreg\s++(\d{1,9})")
 _AMD_METADATA = b".amdgpu_metadata"
+_AMD_FIELD = re.compile(r"^[ \t]*\.(\w+):[ \t]*(\S+)[ \t]*$", re.MULTILINE)
 _AMD_FIELDS = {
-    topic: re.compile(rf"^[ \t]*\.{field}:[ \t]*(\S+)[ \t]*$", re.MULTILINE)
-    for topic, field in {
-        "kernel": "name",
-        "parameters": "kernarg_segment_size",
-        "threads per CTA": "max_flat_workgroup_size",
-        "registers": "vgpr_count",
-        "accumulation registers": "agpr_count",
-        "scalar registers": "sgpr_count",
-        "spilled registers": "vgpr_spill_count",
-        "spilled scalar registers": "sgpr_spill_count",
-        "shared memory": "group_segment_fixed_size",
-        "private memory": "private_segment_fixed_size",
-    }.items()
+    "kernel": "name",
+    "parameters": "kernarg_segment_size",
+    "threads per CTA": "max_flat_workgroup_size",
+    "registers": "vgpr_count",
+    "accumulation registers": "agpr_count",
+    "scalar registers": "sgpr_count",
+    "spilled registers": "vgpr_spill_count",
+    "spilled scalar registers": "sgpr_spill_count",
+    "shared memory": "group_segment_fixed_size",
+    "private memory": "private_segment_fixed_size",
 }
 
 
@@ -297,9 +295,9 @@ def _of_amdgcn(text: _Text) -> Statements:
     stated = text.architecture()
     begin = max(text.content.rfind(_AMD_METADATA), 0)
     metadata = text.content[begin:].decode("utf-8", "replace")
-    for topic, field in _AMD_FIELDS.items():
-        if values := field.findall(metadata):
-            stated[topic] = values[-1]  # arguments have names, too: the kernel's stands last
+    # Arguments have names, too: the kernel's stands last.
+    fields = dict(_AMD_FIELD.findall(metadata))
+    stated |= {topic: fields[name] for topic, name in _AMD_FIELDS.items() if name in fields}
     return stated
 
 
