@@ -29,7 +29,7 @@ class Kind(Enum):
 #: A statement: its kind, and offsets of its trivia, its first character and its end.
 Token: TypeAlias = tuple[Kind, int, int, int]
 
-COMMENT = r"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/"
+COMMENT = r"//.*+|/\*(?s:.*?)\*/"
 STRING = r'"(?:[^"\\\n]++|\\[^\n])*+"'
 GAP = rf"(?:\s++|{COMMENT})*+"
 LINKAGE = r"\.(?:visible|extern|weak|common)\b"
