@@ -8,8 +8,7 @@ from irlens.analyze.mlir_loops import user_line
 from irlens.analyze.solver import reach
 from irlens.isa.mlir import Argument, Module, Operation
 from irlens.isa.mlir.copies import BY_THREADS, HANDED_ON
-from irlens.isa.mlir.edits import loaded_type
-from irlens.isa.mlir.global_memory import may_write
+from irlens.isa.mlir.global_memory import loaded_type, may_write
 from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.parser import parse
 from irlens.isa.mlir.types import Pointer

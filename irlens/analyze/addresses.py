@@ -10,8 +10,7 @@ from irlens.analyze.axis_info import ANY, Axis, Value
 from irlens.analyze.global_accesses import Direction
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Argument, Module, Operation
-from irlens.isa.mlir.edits import loaded_type
-from irlens.isa.mlir.global_memory import ATOMICS, LOADS, POINTERS, buffer_values
+from irlens.isa.mlir.global_memory import ATOMICS, LOADS, POINTERS, buffer_values, loaded_type
 from irlens.isa.mlir.operations import DIVISIBILITY, Deed
 from irlens.isa.mlir.types import Pointer, Scalar, Tensor, Type
 from irlens.isa.mlir.values import Value as Name

@@ -85,7 +85,8 @@ from irlens.analyze.ttgir_refusals import (
     WITHOUT_STAGES,
     too_narrow,
 )
-from irlens.isa.mlir import Module, edits
+from irlens.isa.mlir import Module
+from irlens.isa.mlir.global_memory import loaded_type
 from irlens.isa.mlir.operations import DIVISIBILITY, LOADS
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Blame, Severity
@@ -240,7 +241,7 @@ def _is_of_loaded_address(load: LoopLoad, facts: Facts) -> bool:
     module = facts.ttir
     reads = [] if module is None else module.doing("load")
     reads = [each for each in reads if user_line(each) == load.source]
-    bits = {getattr(edits.loaded_type(each), "element", None) for each in reads}
+    bits = {getattr(loaded_type(each), "element", None) for each in reads}
     narrow = all((getattr(each, "bits", None) or 0) < 8 * _SMALLEST_COPY for each in bits)
     parts = (part for each in reads if module for part in loaded_parts(module, each))
     return narrow and any(DIVISIBILITY not in part.attributes for part in parts)

@@ -27,6 +27,7 @@ from irlens.analyze.counterfactuals.change import (
 from irlens.analyze.counterfactuals.products import summed_dimension
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation, access_edits, edits, parse
+from irlens.isa.mlir.global_memory import loaded_type
 from irlens.isa.mlir.operations import SPECIALIZED, Deed
 from irlens.isa.mlir.types import Pointer, Tensor
 from irlens.model.config import ConstexprValue
@@ -480,7 +481,7 @@ def along_k(symptom: Symptom, load: Operation | None) -> Iterator[Change]:
     """Yield an operand that lies in memory in the order in which the tensor core takes it."""
     module = symptom.module
     address = producers(module, load)[0] if load is not None else None
-    tile = edits.loaded_type(load) if load is not None else None
+    tile = loaded_type(load) if load is not None else None
     if load is None or address is None or not isinstance(tile, Tensor) or len(tile.shape) != 2:
         return
     dimension = summed_dimension(module, load)

@@ -10,6 +10,7 @@ from irlens import gpus
 from irlens.analyze.address_slice import computed_from
 from irlens.analyze.mlir_loops import user_line
 from irlens.isa.mlir import Module, Operation, edits
+from irlens.isa.mlir.global_memory import loaded_type
 from irlens.isa.mlir.operations import Deed
 from irlens.isa.mlir.types import Pointer, Tensor
 from irlens.model.config import Config
@@ -228,7 +229,7 @@ def place_of(operation: Operation) -> str:
 
 def pointer_of(module: Module, load: Operation) -> str | None:
     """Return an argument of the kernel that the address of a load is computed from."""
-    tile = edits.loaded_type(load)
+    tile = loaded_type(load)
     read = {name for each in computed_from(module, load, 1) for name in each.operands}
     parameters = module.kernel.parameters if module.kernel is not None else ()
     return next(

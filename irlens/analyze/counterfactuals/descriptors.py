@@ -15,6 +15,7 @@ from irlens.analyze.counterfactuals.change import (
 from irlens.analyze.counterfactuals.products import summed_dimension
 from irlens.isa import mlir
 from irlens.isa.mlir import Module, Operation, edits
+from irlens.isa.mlir.global_memory import loaded_type
 from irlens.isa.mlir.operations import FLATTENED, SPECIALIZED
 from irlens.isa.mlir.types import Tensor
 
@@ -81,7 +82,7 @@ def _specialized(symptom: Symptom, loop: Operation) -> Iterator[Change]:
 
 def _loads(module: Module, loop: Operation) -> list[Operation]:
     """Return the loads of matrices through pointers in a loop."""
-    tiles = ((each, edits.loaded_type(each)) for each in module.body(loop) if each.does == "load")
+    tiles = ((each, loaded_type(each)) for each in module.body(loop) if each.does == "load")
     return [each for each, tile in tiles if isinstance(tile, Tensor) and len(tile.shape) > 1]
 
 
@@ -100,7 +101,7 @@ def _places(symptom: Symptom, load: Operation) -> list[str]:
 
     It moves with the iteration along the dimension over which a product sums, else the last.
     """
-    tile, loop = edits.loaded_type(load), symptom.enclosing(load, "for")
+    tile, loop = loaded_type(load), symptom.enclosing(load, "for")
     places = [""] * (len(tile.shape) if isinstance(tile, Tensor) else 0)
     if loop is None or not loop.parameters or str(loop.operand_type) != "i32":
         return places

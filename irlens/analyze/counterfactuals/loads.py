@@ -34,6 +34,7 @@ from irlens.analyze.mlir_loops import (
     user_line,
 )
 from irlens.isa.mlir import Module, Operation, access_edits, edits, parse
+from irlens.isa.mlir.global_memory import loaded_type
 from irlens.isa.mlir.operations import SPECIALIZED, Deed
 from irlens.isa.mlir.types import Pointer, Scalar, Tensor
 from irlens.model.source import SourceLocation
@@ -139,7 +140,7 @@ def _contiguous(symptom: Symptom, loads: Sequence[Operation]) -> Iterator[Change
 
 def _most_beside(load: Operation) -> int:
     """Return the most elements that one access of a thread loads; 0 if their size is unknown."""
-    tile = edits.loaded_type(load)
+    tile = loaded_type(load)
     bits = tile.element.bits if isinstance(tile, Tensor) else None
     return max(_WIDEST * 8 // bits, 1) if bits else 0
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Sequence
 from math import prod
 
-from irlens.isa.mlir.edits import loaded_type
+from irlens.isa.mlir.global_memory import loaded_type
 from irlens.isa.mlir.module import Module
 from irlens.isa.mlir.tree import Operation
 from irlens.isa.mlir.types import Tensor, Type

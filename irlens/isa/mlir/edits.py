@@ -3,10 +3,11 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+from irlens.isa.mlir.global_memory import loaded_type
 from irlens.isa.mlir.module import Module
 from irlens.isa.mlir.operations import DIVISIBILITY, NUM_STAGES, POINTER_RANGE, Deed
 from irlens.isa.mlir.tree import Operation
-from irlens.isa.mlir.types import Pointer, Scalar, Tensor, Type
+from irlens.isa.mlir.types import Pointer, Scalar, Tensor
 
 _ARGUMENT = re.compile(
     r"(?P<head>%(?P<name>[\w$.-]+): (?:!?[\w.]+(?:<(?:[^<>]|<[^<>]*>)*>)?))"
@@ -636,14 +637,6 @@ def with_descriptors(
         )
     first = module.kernel.span.line
     return "\n".join([*lines[:first], *added, *lines[first:]])
-
-
-def loaded_type(load: Operation) -> Type:
-    """Return the type of what a load returns, of which MLIR prints that of the pointers."""
-    pointers = load.operand_type
-    if isinstance(pointers, Tensor) and isinstance(pointers.element, Pointer):
-        return Tensor(pointers.shape, pointers.element.pointee)
-    return pointers.pointee if isinstance(pointers, Pointer) else load.result_type
 
 
 def _joined(attributes: str | None, name: str, written: str) -> str:

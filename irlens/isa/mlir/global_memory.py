@@ -179,3 +179,11 @@ def is_floating(name: str) -> bool:
 def may_write(name: str) -> bool:
     """Whether an operation of a vendor's dialect may write through any operand."""
     return name.startswith(_OPAQUE_DIALECTS)
+
+
+def loaded_type(load: Operation) -> Type:
+    """Return the type of what a load returns, of which MLIR prints that of the pointers."""
+    pointers = load.operand_type
+    if isinstance(pointers, Tensor) and isinstance(pointers.element, Pointer):
+        return Tensor(pointers.shape, pointers.element.pointee)
+    return pointers.pointee if isinstance(pointers, Pointer) else load.result_type
