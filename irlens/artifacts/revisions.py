@@ -7,7 +7,6 @@ never changed: there is no checkout and no worktree.
 import io
 import re
 import subprocess
-import tarfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
@@ -79,6 +78,8 @@ def _commit(repository: Path, revision: str) -> str:
 
 def _files_of(repository: Path, commit: str) -> Iterator[tuple[str, bytes]]:
     """Yield the Python files of a commit."""
+    import tarfile  # what keeps single files needs none
+
     archive = _run(repository, "archive", "--format=tar", commit, "--", "*.py")
     with tarfile.open(fileobj=io.BytesIO(archive)) as files:
         for member in files:

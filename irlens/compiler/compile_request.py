@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from irlens.artifacts import pass_dumps, store
+from irlens.artifacts import store
 from irlens.artifacts.compile_options import named_files
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import load
@@ -244,11 +244,12 @@ def _compile_variants(
     request: Request, session: "KernelSession", workspace: Path
 ) -> list[_Variant]:
     """Compile the kernel for each configuration, and launch it if requested."""
-    from irlens.compiler import launching
     from irlens.compiler.triton_compat import execution, jit, specialization, tensors
 
     kernel, launcher, values = session.kernel, None, tensors.placeholders
     if request.run:
+        from irlens.compiler import launching  # compiling needs no references
+
         launcher = launching.GpuLauncher(
             request.target, session.source.description, session.file.module
         )
@@ -337,6 +338,8 @@ def _write_capture(
     copy_artifacts(variant.entry, entry)
     copy_sources(sources, entry / PYTHON_FOLDER)
     if variant.passes is not None:
+        from irlens.artifacts import pass_dumps  # its patterns take milliseconds
+
         (entry / pass_dumps.NAME).write_bytes(variant.passes)
     manifest = Manifest(
         schema=MANIFEST_SCHEMA,

@@ -10,7 +10,6 @@ from contextlib import contextmanager, nullcontext, redirect_stdout
 from functools import cache
 from pathlib import Path
 
-from irlens.artifacts import pass_dumps
 from irlens.artifacts.processes import with_variables
 from irlens.model.errors import TROUBLE
 
@@ -155,6 +154,7 @@ def printed_passes(log: Path, of: Collection[str]) -> Iterator[Callable[[], byte
         A function that returns the file for a capture, see ``pass_dumps``; to be called once the
         block has ended.
     """
+    from irlens.artifacts import pass_dumps  # its patterns take milliseconds
     from irlens.compiler.triton_compat.pass_dumps import PATH, buffered_dumps
 
     @cache

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from triton.compiler.errors import CompilationError
 
-from irlens.compiler import crashes
 from irlens.compiler.sources.absent_imports import remedy
 from irlens.compiler.sources.loading import Loaded
 from irlens.compiler.triton_compat.jit import TuningError
@@ -87,6 +86,8 @@ def reason(
     if isinstance(error, TuningError):
         place = f"{_display_path(Path(error.file))}:{error.line}" if error.file else kernel
         return CaptureError(f"{place}: {error}", hint=error.text or None)
+    from irlens.compiler import crashes  # what compiles needs none of its patterns
+
     diagnostic = _DIAGNOSTIC.search(printed)
     name = crashes.failed_pass(printed)
     failed = f"the pass {name} failed: " if name else ""

@@ -27,7 +27,7 @@ from typing import BinaryIO, NoReturn, TypeAlias
 import msgspec
 
 from irlens.artifacts.temporary_folders import TemporaryFolder
-from irlens.compiler import compile_request, crashes
+from irlens.compiler import compile_request
 from irlens.compiler.compiler_output import report_crashes_to
 from irlens.compiler.request import Request
 from irlens.model.capture import Capture
@@ -116,6 +116,8 @@ class _Child:
 
     def died(self, kernel: str) -> CaptureError:
         """Return the error of a child that ended without an answer."""
+        from irlens.compiler import crashes  # what compiles needs none of its patterns
+
         del _children[os.getpid()]
         code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
         printed = self._crash.read().decode("utf-8", "replace")

@@ -18,7 +18,6 @@ from irlens.artifacts.revisions import keep
 from irlens.compiler import Request, find_kernel, known_files, parse_value
 from irlens.compiler.calls.argument_values import Descriptor, Tensor, format_value, parse_argument
 from irlens.compiler.calls.binding import evaluate_formula
-from irlens.compiler.calls.examples import block_extents
 from irlens.compiler.calls.pointers import Addresses
 from irlens.compiler.calls.program_ids import ProgramIds
 from irlens.compiler.capture_files import is_own, sha256
@@ -253,7 +252,11 @@ def _following_blocks(
     # The same for all configurations of a sweep, whose launches are then of one problem.
     function = None if constexprs.keys().isdisjoint(changes) else function_of(find_kernel(kernel))
     found: dict[str, ConstexprValue] = {}
-    for name, extents in (block_extents(function, [*constexprs]) if function else {}).items():
+    if function is None:
+        return found
+    from irlens.compiler.calls.examples import block_extents  # its patterns take milliseconds
+
+    for name, extents in block_extents(function, [*constexprs]).items():
         given = parse_argument(args.get(name, 0), {}, name)
         if isinstance(given, Descriptor) and args[name] == recorded.get(name):
             block = tuple(

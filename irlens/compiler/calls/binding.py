@@ -14,7 +14,6 @@ from irlens.compiler.calls.argument_values import (
     has_contents,
     parse_argument,
 )
-from irlens.compiler.calls.examples import example_options
 from irlens.compiler.calls.expressions import UnknownSizeError, evaluate
 from irlens.compiler.calls.strides import strides_of
 from irlens.compiler.request import Request
@@ -157,6 +156,8 @@ def require_values(
         if p.required and p.name not in (settings if p.constexpr else call.args)
     ]
     if missing:
+        from irlens.compiler.calls.examples import example_options
+
         names = [each.name for each in missing]
         options = example_options(
             names,
