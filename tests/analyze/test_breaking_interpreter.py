@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,10 +34,17 @@ def sizes(name: str, kind: str) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def interpreted() -> dict[tuple[str, int, str], list[bool]]:
-    """Return for each launch whether narrow integers change it, and whether it is outside."""
+def interpreted(request: pytest.FixtureRequest) -> dict[tuple[str, int, str], list[bool]]:
+    """Return for each launch whether narrow integers change it, and whether it is outside.
+
+    Those of the rows that this session runs are interpreted, by one process.
+    """
     pytest.importorskip("torch")
-    launches = [(name, n, kind) for name in LAUNCHES for kind in SIZES for n in sizes(name, kind)]
+    items = [each for each in request.session.items if each.path == request.path]
+    rows: list[Any] = [each.callspec.params for each in items if isinstance(each, pytest.Function)]
+    launches = [
+        (row["name"], n, row["kind"]) for row in rows for n in sizes(row["name"], row["kind"])
+    ]
     ran = subprocess.run(
         [sys.executable, str(FILE)],
         input="".join(json.dumps(each) + "\n" for each in launches),
