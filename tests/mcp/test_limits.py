@@ -95,6 +95,7 @@ async def test_a_call_waits_for_no_other_and_a_cancelled_one_ends(slow: Path) ->
         await wait_until_gone(pid)
 
 
+@pytest.mark.usefixtures("answering_here")
 @pytest.mark.parametrize(
     "kernel",
     [
@@ -114,11 +115,13 @@ async def test_nothing_outside_of_the_folders_is_read(kernel: str, tmp_path: Pat
     assert "secret" not in text
 
 
+@pytest.mark.usefixtures("answering_here")
 async def test_stdin_is_no_kernel(tmp_path: Path) -> None:
     text = await error_of(make_server(folders=[tmp_path]), "inspect", kernel="-")
     assert "stdin carries the protocol" in text
 
 
+@pytest.mark.usefixtures("answering_here")
 @pytest.mark.parametrize("inside", [True, False])
 async def test_no_link_is_followed(inside: bool, tmp_path: Path) -> None:
     root = tmp_path / "root"
@@ -135,6 +138,7 @@ async def test_no_link_is_followed(inside: bool, tmp_path: Path) -> None:
         assert "hunter2" not in text
 
 
+@pytest.mark.usefixtures("answering_here")
 async def test_a_folder_may_itself_be_named_by_a_link(tmp_path: Path) -> None:
     real, link = tmp_path / "real", tmp_path / "link"
     shutil.copytree(SOFTMAX, real)
@@ -149,6 +153,7 @@ async def test_a_folder_may_itself_be_named_by_a_link(tmp_path: Path) -> None:
             assert "softmax_kernel" in shown
 
 
+@pytest.mark.usefixtures("answering_here")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -177,6 +182,7 @@ def test_names_and_irlens_own_captures_need_no_folder(tmp_path: Path) -> None:
         roots.check_kernel("a\0b/c")
 
 
+@pytest.mark.usefixtures("answering_here")
 async def test_the_client_may_name_the_folders(tmp_path: Path) -> None:
     here = tmp_path / "with space"
     shutil.copytree(SOFTMAX, here)
@@ -201,6 +207,7 @@ async def test_a_crash_is_an_answer(tmp_path: Path) -> None:
     assert "exited with 7" in text
 
 
+@pytest.mark.usefixtures("answering_here")
 async def test_many_captures_come_in_pages(tmp_path: Path) -> None:
     for number in range(23):
         shutil.copytree(SOFTMAX, tmp_path / f"copy-{number}")

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import msgspec
 import pytest
 
 pytest.importorskip("mcp.server.mcpserver")
@@ -17,9 +16,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.server.mcpserver import MCPServer
 from mcp_types import CallToolResult, TextContent
 
-from irlens.mcp import worker
 from irlens.mcp.roots import Roots
-from irlens.mcp.server import Server as Calls
 from irlens.mcp.server import make_server
 from irlens.mcp.tools import Tools
 from irlens.model.errors import IrlensError
@@ -28,7 +25,7 @@ from tests.running import inline
 
 __all__ = ["inline"]
 
-pytestmark = pytest.mark.usefixtures("inline")
+pytestmark = pytest.mark.usefixtures("inline", "answering_here")
 
 CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 SOFTMAX = str(CAPTURES / "softmax-h100")
@@ -78,16 +75,6 @@ async def error_of(server: MCPServer, tool: str, **arguments: Any) -> str:
     assert answered["note"].startswith("`untrusted` may quote a capture")
     error = answered["untrusted"]
     return f"{error['error']}\n{error.get('hint', '')}"
-
-
-@pytest.fixture(autouse=True)
-def _answering_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Answer calls in this process; in ``test_limits`` each has one of its own, as always."""
-
-    async def run(_: Calls, call: worker.Call) -> worker.Answered:
-        return worker.answer(msgspec.json.decode(msgspec.json.encode(call), type=worker.Call))
-
-    monkeypatch.setattr(Calls, "_run", run)
 
 
 @pytest.fixture(scope="module")
