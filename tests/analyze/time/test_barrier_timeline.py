@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 import irlens
+from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.time.barrier_timeline import _Barrier, _coupled
 from irlens.analyze.time.barriers import BarrierUses
 from irlens.analyze.time.counting import CostedLaunch
 from irlens.analyze.time.dataflow import UnknownPathError
+from irlens.artifacts.code_listings import CodeListings
 from irlens.model.estimate import TimeEstimate
 from irlens.report.inspection import Inspection
 from irlens.session.launch import Launch, with_launch
@@ -34,10 +36,16 @@ def captures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@cache
+def listings(folder: Path) -> CodeListings:
+    """Return the code of all captures, which one run of nvdisasm lists."""
+    return CodeListings(each for row in ROWS for each in irlens.load(folder / row["entry"]))
+
+
 def inspection(row: dict[str, Any], folder: Path) -> Inspection:
     (found,) = irlens.load(folder / row["entry"])
     launch = Launch(args=row["args"], grid=tuple(row["grid"]))
-    return Inspection(with_launch(found, launch, "h100"))
+    return Inspection(CaptureCode(with_launch(found, launch, "h100"), listings(folder)))
 
 
 @cache
