@@ -86,18 +86,21 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a run choose how much it proves."""
     parser.addoption(
-        "--extent", type=_extent, default="usual",
+        "--extent", type=_extent, default=os.environ.get("IRLENS_TEST_EXTENT", "usual"),
         help="usual: without the tests that tests/long.txt lists, but with the first row of a table"
         " among them and with those that are named; rest: what that leaves out; 3/10: the third"
-        " tenth of the rest; all: both",
+        " tenth of the rest; usual+3/10: both; all: everything; without the option, what"
+        " IRLENS_TEST_EXTENT says",
     )  # fmt: skip
 
 
 def _extent(given: str) -> str:
-    share = re.fullmatch(r"(\d+)/(\d+)", given)
+    share = re.fullmatch(r"(?:usual\+)?(\d+)/(\d+)", given)
     if given in ("usual", "rest", "all") or (share and 1 <= int(share[1]) <= int(share[2])):
         return given
-    raise argparse.ArgumentTypeError(f"{given!r} is not usual, rest, all or a share as 3/10")
+    raise argparse.ArgumentTypeError(
+        f"{given!r} is not usual, rest, all, a share as 3/10 or usual+3/10"
+    )
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
@@ -144,26 +147,26 @@ def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     extent = config.getoption("extent")
     if extent == "all" or any("::" in each for each in config.args):
         return
-    usual: list[pytest.Item] = []
-    rest: list[pytest.Item] = []
+    usual, _, share = extent.rpartition("+")
+    runs: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
     seen = set[str]()
     for item in items:
         test, is_row, _ = item.nodeid.partition("[")
         is_usual = test not in LONG or (is_row and test not in seen)
         seen.add(test)
-        (usual if is_usual else rest).append(item)
-    runs = usual if extent == "usual" else _share(rest, extent)
-    kept = {id(item) for item in runs}
-    config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
+        kept = "usual" in (usual, share) if is_usual else _is_of_share(item, share)
+        (runs if kept else left_out).append(item)
+    config.hook.pytest_deselected(items=left_out)
     items[:] = runs
 
 
-def _share(rest: list[pytest.Item], extent: str) -> list[pytest.Item]:
-    """Return the tests of a share of the rest, which is the same whatever else there is."""
-    number, slash, of = extent.partition("/")
-    if not slash:
-        return rest
-    return [item for item in rest if zlib.crc32(item.nodeid.encode()) % int(of) == int(number) - 1]
+def _is_of_share(item: pytest.Item, share: str) -> bool:
+    """Whether a test of the rest is of a share of it, which is the same whatever else there is."""
+    if "/" not in share:
+        return share == "rest"
+    number, of = map(int, share.split("/"))
+    return zlib.crc32(item.nodeid.encode()) % of == number - 1
 
 
 def pytest_collection_finish() -> None:

@@ -2,11 +2,13 @@
 
 import argparse
 import ast
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from _pytest.config.argparsing import Parser
 
 from scripts.long_tests import long_tests
 from tests import conftest
@@ -56,19 +58,42 @@ def test_the_shares_are_the_rest_each_test_once(of: int) -> None:
     assert sorted(test for share in shares for test in share) == sorted(chosen("rest")[0])
     runs, left_out = chosen("1/7")
     assert sorted(runs + left_out) == sorted(TESTS)
+    usual = chosen("usual")[0]
+    assert [set(chosen(f"usual+{number}/{of}")[0]) for number in range(1, of + 1)] == [
+        {*usual, *share} for share in shares
+    ]
+    assert chosen("usual+1/1") == (TESTS, []), "in their order"
 
 
-@pytest.mark.parametrize("extent", ["some", "0/3", "4/3", "1/", "1/0"])
+@pytest.mark.parametrize("extent", ["some", "0/3", "4/3", "1/", "1/0", "rest+1/2", "usual+4/3"])
 def test_an_extent_that_there_is_not_is_refused(extent: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match=extent):
+    with pytest.raises(argparse.ArgumentTypeError, match=re.escape(extent)):
         conftest._extent(extent)
 
 
-def test_the_projects_own_check_runs_the_usual_tests_and_then_others() -> None:
-    """Before a share of the rest, or all of it, it runs what the README says: the usual tests."""
+def test_without_the_option_the_environment_says_the_extent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def parsed(*arguments: str) -> object:
+        parser = Parser(_ispytest=True)
+        conftest.pytest_addoption(parser)
+        return parser.parse(arguments).extent
+
+    monkeypatch.delenv("IRLENS_TEST_EXTENT", raising=False)
+    assert parsed() == "usual"
+    monkeypatch.setenv("IRLENS_TEST_EXTENT", "usual+3/10")
+    assert (parsed(), parsed("--extent", "rest")) == ("usual+3/10", "rest")
+    monkeypatch.setenv("IRLENS_TEST_EXTENT", "usual+3")
+    with pytest.raises(pytest.UsageError, match=r"'usual\+3' is not"):
+        parsed()
+
+
+def test_the_projects_own_check_runs_the_usual_tests_and_others() -> None:
+    """What the README says runs the usual tests; with them runs a share of the rest, or all."""
     check = (ROOT / ".ci" / "run").read_text("utf-8")
-    assert check.index("readme_command 2") < check.index('--extent "$share"')
-    assert "--extent" not in (ROOT / "README.md").read_text("utf-8")
+    assert 'IRLENS_TEST_EXTENT="$extent" bash -euo pipefail -c "$command"' in check
+    assert re.findall(r"\bextent=(\w+\+?)", check) == ["usual+", "all"]
+    assert "EXTENT" not in (ROOT / "README.md").read_text("utf-8").upper()
 
 
 def test_what_takes_long_is_listed_without_rows(tmp_path: Path) -> None:
