@@ -31,16 +31,18 @@ does not.
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from irlens.analyze.facts import Facts
 from irlens.analyze.mlir_loops import user_line
-from irlens.isa.amdgcn import Function
-from irlens.isa.amdgcn.memory import access_bytes, reads_lds
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.encodings import encoding_of
 from irlens.model.report import Blame, Severity
 from irlens.model.source import SourceLocation, user_frame
 from irlens.rules import Match, Place
+
+if TYPE_CHECKING:
+    from irlens.isa.amdgcn import Function
 
 CODE = "IRL316"
 NAME = "narrow-shared-read"
@@ -86,8 +88,10 @@ def find(facts: Facts) -> Iterator[Match]:
             )
 
 
-def _narrow_reads(function: Function) -> Counter[tuple[SourceLocation | None, int | None]]:
+def _narrow_reads(function: "Function") -> Counter[tuple[SourceLocation | None, int | None]]:
     """Return the number of reads of LDS by line of Python and bytes."""
+    from irlens.isa.amdgcn.memory import access_bytes, reads_lds  # only for AMD's GPUs
+
     return Counter(
         (user_frame(each.locations), access_bytes(each.mnemonic))
         for each in function.instructions

@@ -81,6 +81,16 @@ def test_reading_a_cache_loads_nothing_heavy(h200_cache: Path) -> None:
     assert not imported("diff", entry, entry, "--format", "markdown") & unneeded
 
 
+def test_a_report_for_nvidia_loads_no_dialect_of_amd(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IRLENS_CACHE_DIR", str(tmp_path))
+    capture = Path(__file__).parents[2] / "samples" / "captures" / "softmax-h100"
+    modules = imported("inspect", str(capture))
+    assert "irlens.analyze.liveness" in modules  # the report was made
+    assert "irlens.isa.amdgcn" not in modules
+
+
 def test_a_scan_loads_only_what_reads_captures(h200_cache: Path) -> None:
     unneeded = HEAVY | {COMPILER, "irlens.checks", "irlens.diff"}
     entry = str(sorted(h200_cache.iterdir())[0])
