@@ -32,9 +32,8 @@ _L2: dict[str, tuple[float, str]] = {
     "rtx4080": (64, "NVIDIA, 'Ada GPU Architecture'"),
     "rtx4090": (72, "NVIDIA, 'Ada GPU Architecture'; nvbench, pull request 207 (the driver's)"),
     "h100": (50, "a device's own driver"),
-    **dict.fromkeys(
-        ("h100-pcie", "h100-nvl", "h200"), (50, "NVIDIA, 'H100 Tensor Core GPU Architecture'")
-    ),
+    "h200": (60, "a device's own driver, 580.159.04"),
+    **dict.fromkeys(("h100-pcie", "h100-nvl"), (50, "NVIDIA, 'H100 Tensor Core GPU Architecture'")),
     "b200": (126.5, "pytorch/ao, pull request 4002 (the driver's)"),
     "rtx5080": (64, "NVIDIA, 'RTX Blackwell GPU Architecture'"),
     "rtx5090": (96, "NVIDIA, 'RTX Blackwell GPU Architecture'"),
@@ -44,7 +43,7 @@ _L2: dict[str, tuple[float, str]] = {
     "a30": (24, "sysrqmts.com, 'NVIDIA A30 PCIe'"),
     "l20": (96, "topcpu.net, 'NVIDIA A40 PCIe vs NVIDIA L20'"),
     "h20": (60, "ke60.top, 'NVIDIA H20'"),
-    "h200-nvl": (50, "NVIDIA, 'H100 Tensor Core GPU Architecture'"),
+    "h200-nvl": (60, "NVIDIA, 'H100 Tensor Core GPU Architecture': GH100 with all six stacks"),
     "rtx-pro-6000": (128, "NVIDIA, 'RTX Blackwell GPU Architecture', GB202"),
     "mi300a": (24, "ROCm documentation, 'AMD GPU specifications': 4 MiB for each XCD"),
     **dict.fromkeys(
