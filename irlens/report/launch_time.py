@@ -250,7 +250,11 @@ def _of_code(
     copied = {each.locations[0]: True for _, each in copies}
     for index, each in copies:  # of several copies of a place, one without known lines decides
         copied[each.locations[0]] &= index in wavefronts and wavefronts[index].lines > 0
-    bypassing = {each.locations[0] for _, each in copies if units.bypasses_l1(each)}
+    bypassing = {
+        each.locations[0]
+        for each in section.instructions
+        if each.locations and units.bypasses_l1(each)
+    }
     looping = any(one.times > 1 for each in followed[0] for one in each.path.segments)
     moved = transfers(
         launched.launch,

@@ -87,7 +87,9 @@ def test_a_shape_with_digits_that_are_no_numbers_has_no_size() -> None:
         ("LDGSTS.E.BYPASS.LTC128B.128 [R2], desc[UR8][R4.64], P0", True),
         ("LDGSTS.E.64 [R2], desc[UR8][R4.64]", False),  # cp.async.ca
         ("LDG.E.128 R4, desc[UR8][R2.64]", False),
+        ("LDG.E.128.STRONG.GPU R4, desc[UR8][R2.64]", True),  # ld.global.cg
+        ("STG.E.STRONG.GPU desc[UR8][R2.64], R4", False),
     ],
 )
-def test_copies_of_16_bytes_bypass_the_l1(text: str, bypasses: bool) -> None:
+def test_copies_of_16_bytes_and_loads_past_the_l1_bypass_it(text: str, bypasses: bool) -> None:
     assert units.bypasses_l1(instruction(text)) is bypasses

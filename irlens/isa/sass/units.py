@@ -49,8 +49,13 @@ def copies(instruction: Instruction) -> bool:
 
 
 def bypasses_l1(instruction: Instruction) -> bool:
-    """Whether it takes from the L2 what it loads, also where the L1 holds that: ``cp.async.cg``."""
-    return "BYPASS" in instruction.modifiers
+    """Whether it takes from the L2 what it loads, also where the L1 holds that.
+
+    ``cp.async.cg`` does, and so do ``ld.global.cg`` and loads that other CTAs' stores may precede.
+    """
+    return "BYPASS" in instruction.modifiers or (
+        instruction.opcode == "LDG" and "STRONG" in instruction.modifiers
+    )
 
 
 def calls_driver(instruction: Instruction) -> bool:
