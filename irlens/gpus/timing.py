@@ -35,6 +35,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
             the data; ``None`` where it is unknown or there are no halves.
         l2_slices: Cycles a second of all of the L2's slices. In one each takes a line of a
             request, or a sector to write, or looks up a line; ``None`` where unknown.
+        l2_share: Part of the L2's capacity that CTAs find their data in; ``None`` where unknown.
         warp_products: Part of the tensor cores' rate that products of single warps reach.
         tensor_clock: Clock in Hz under products of tensor cores; ``None`` for the peak clock.
         cta: Cycles between two CTAs that an SM receives.
@@ -77,6 +78,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     port: float
     crossing: float | None
     l2_slices: float | None
+    l2_share: float | None
     warp_products: float
     tensor_clock: float | None
     cta: float
@@ -153,6 +155,7 @@ _FIT = (
 )
 _PIPES = "NVIDIA, 'CUDA C++ Programming Guide', throughput of native arithmetic instructions"
 _PAPER = "Luo et al., 'Benchmarking and Dissecting the Nvidia Hopper GPU Architecture' (2024)"
+_PATTERNS = "benchmarks/memory_patterns.py on an H200"
 _SCHEDULE = "measured with dependent instructions by the papers below, rounded: " + _PAPER
 
 #: The row of the GPU that the constants were fitted on.
@@ -178,6 +181,7 @@ H200 = Timing(
     port=64.0,
     crossing=None,
     l2_slices=1.64e11,
+    l2_share=5 / 6,
     warp_products=0.625,
     tensor_clock=1.755e9,
     cta=160.0,
@@ -204,6 +208,9 @@ H200 = Timing(
         "port": "NVIDIA, 'H100 Tensor Core GPU Architecture': 64 bytes a clock and SM",
         "l2_slices": "the H100's times 12 / 10, as the H200 has 12 memory controllers; fits "
         "635 launches best",
+        "l2_share": f"{_PATTERNS}: what SMs read again comes from memory in part from 48 MB on, "
+        "and all of it from 56 MB, as from an L2 of 50 MiB; and dram__bytes_read.sum of 217 "
+        "launches",
         "warp_products": _PAPER,
         "tensor_clock": "sm__cycles_elapsed over gpu__time_duration of the products in "
         "tests/data/h200/time: median",
@@ -217,13 +224,16 @@ H200 = Timing(
     },
 )
 
-#: The H100 has as many SMs and as much L2, and other memory. The constants hold on it as they are.
+#: Fields that were measured on an H200 alone.
+_H200_ALONE = ("l2_share",)
+#: The H100 has as many SMs, and other memory. The constants hold on it as they are.
 H100 = replace(
     H200,
     ratio_error=0.22,
     crossing=1.88e12,
     l2_slices=1.37e11,
-    sources=H200.sources
+    **dict.fromkeys(_H200_ALONE),
+    sources={name: each for name, each in H200.sources.items() if name not in _H200_ALONE}
     | {
         name: f"{H200.sources[name]}; held against 600 launches on an H100"
         for name in (*CONSTANTS, "ratio_error")
@@ -268,7 +278,8 @@ def timing_of(product: str, arch: str, rates: Rates | None) -> Timing | None:
         return _MEASURED.get(product)
     grouped = arch == "sm_90"
     sources = dict(H200.sources)
-    del sources["l2_slices"]
+    for name in ("l2_slices", *_H200_ALONE):
+        del sources[name]
     if not grouped:
         del sources["tensor_clock"]
     warp_products, sources["warp_products"] = _WARP_PRODUCTS.get(
@@ -281,6 +292,7 @@ def timing_of(product: str, arch: str, rates: Rates | None) -> Timing | None:
         high=H200.high * wider,
         ratio_error=H200.ratio_error * wider,
         l2_slices=None,
+        **dict.fromkeys(_H200_ALONE),
         fma=32 * 4 * 2 / rates.vector["fp32"],
         warp_products=warp_products,
         tensor_clock=H200.tensor_clock if grouped else None,

@@ -96,9 +96,10 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
         taken = self.resident * (shared + arch.shared_reserved_per_block if shared else 0)
         if shared > _PREFERRED:
             taken = arch.shared_per_sm
+        l2 = (product.l2_bytes if product is not None else None) or 0
         return Caches(
             l1=max(_L1_ALONE, arch.shared_per_sm + _L1_ALONE - taken),
-            l2=(product.l2_bytes if product is not None else None) or 0,
+            l2=l2 * (self.timing.l2_share or 1.0),
         )
 
 

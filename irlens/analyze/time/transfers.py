@@ -382,13 +382,16 @@ def _from_memory_again(
         return 0.0
     reads = [each for each in traffic.accesses if each.direction != "store"]
     elsewhere = sum(each.distinct_bytes for each in reads) - traffic.distinct_read_bytes
-    missed = elsewhere * _beyond(held, caches.l2 / 2, until=caches.l2)
+    of_wave = wave.ctas / max(1.0, wave.waves)
+    shared = max(1.0, traffic.distinct_read_bytes * of_wave / held) if held else 1.0
+    missed = elsewhere * _evicted(held, caches, shared)
     all_ctas = {(each.line, each.argument): each for each in launch.traffic.accesses}
     for each in reads:
-        apart = each.distinct_bytes * wave.ctas / max(1.0, wave.waves)
+        apart = each.distinct_bytes * of_wave
         together = min(apart, all_ctas[each.line, each.argument].distinct_bytes)
-        within = (each.bytes - each.distinct_bytes) * (together / apart if apart else 1.0)
-        missed += within * _beyond(min(held, together), caches.l2 / 2, until=caches.l2)
+        readers = apart / together if together else 1.0
+        within = (each.bytes - each.distinct_bytes) / readers
+        missed += within * _evicted(min(held, together), caches, readers)
     return missed * (launch.traffic.read_bytes or 0) / traffic.read_bytes
 
 
@@ -461,6 +464,20 @@ def _brought(
         max(0.0, (many * y - few * x) / (many - few)) for x, y in zip(fewer, more, strict=True)
     )
     return read, written
+
+
+def _evicted(size: float, caches: Caches, readers: float) -> float:
+    """How much of data that CTAs read again has been evicted, 0..1.
+
+    SMs of an H200 that read parts of their own again find all in it up to 0.92 of what it holds,
+    and nothing from 1.08 on. Each half keeps copies of what its SMs read, so that less is left.
+
+    Args:
+        readers: CTAs of a wave that read each of them, at least 1.
+    """
+    alone = 0.5 ** (readers - 1)
+    room = caches.l2 / (2 - alone)
+    return _beyond(size, room * (1 - 0.08 * alone), until=caches.l2 * (1 + 0.08 * alone))
 
 
 def _beyond(size: float, capacity: float, until: float | None = None) -> float:

@@ -292,6 +292,27 @@ def test_each_line_and_each_written_sector_enters_the_l2() -> None:
 
 
 @pytest.mark.parametrize(
+    ("megabytes", "readers", "missed"),
+    [(47, 1, 0.0), (57, 1, 1.0), (31, 2, 0.0), (57, 2, 1.0), (23, 132, 0.0), (57, 132, 1.0)],
+)
+def test_each_half_of_the_l2_keeps_what_its_sms_read(
+    megabytes: int, readers: int, missed: float
+) -> None:
+    """132 SMs of an H200 read parts again, each its own, or two of them the same: ``again``."""
+    ctas, times, part = 132, 16, megabytes * 10**6 * readers // 132
+    program = survey(access("tt.load", times * part, part), read=part)
+    whole = survey(
+        access("tt.load", times * part * ctas, part * ctas // readers), read=part * ctas // readers
+    )
+    caches = Placement(gpu=gpus.find("h200"), resident=1).caches(0)
+    wave = Wave(ctas=ctas, waves=1.0, resident=1, looping=True)
+    found = transfers(whole, program, wave, caches)
+    assert isinstance(found, Transfers)
+    again = (times - 1) * part * ctas // readers
+    assert found.dram_read_bytes - part * ctas // readers == pytest.approx(missed * again, rel=0.01)
+
+
+@pytest.mark.parametrize(
     ("loaded", "stored", "read", "written", "looked_up"),
     [
         (67_108_864, 32_768, 134.2e6, 0, 67.9e6),  # sums of columns, a sector of each line
