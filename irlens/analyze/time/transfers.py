@@ -139,14 +139,13 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
     def input_cycles(self) -> float:
         """Cycles for which requests occupy the inputs of the L2's slices.
 
-        One for each line of a request, and one for each sector that is written, as
-        lts__xbar2lts_cycles_active of an H100 has them. Loads are taken to ask for whole lines.
+        One for each sector that is written, and one for each line of a request that reads it or
+        writes sectors in part, as lts__xbar2lts_cycles_active of an H100 has them; whole lines
+        that an H200 writes take four. Loads are taken to ask for whole lines.
         """
-        whole_lines = (self.bulk_written_bytes + self.local_written_bytes) / _LINE
-        stored = self.store_lines + whole_lines
-        sectors = (self.written_bytes + self.local_written_bytes) / 32
+        sectors = (self.written_bytes + self.local_written_bytes) / _SECTOR_BYTES
         asked = self.l2_read_bytes + self.local_bytes - self.local_written_bytes
-        return stored + sectors + asked / _LINE
+        return self.partial_lines + sectors + asked / _LINE
 
     @property
     def lookups(self) -> float:

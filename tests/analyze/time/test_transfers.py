@@ -287,8 +287,36 @@ def test_each_line_and_each_written_sector_enters_the_l2() -> None:
     found = Transfers(
         load_sectors=6.02e5, store_sectors=3.79e6, bulk_read_bytes=0, bulk_written_bytes=0,
         missed_sectors=6.02e5, dram_read_bytes=0, dram_written_bytes=0, store_lines=3.59e6,
+        partial_lines=3.59e6,
     )  # fmt: skip
     assert found.input_cycles == pytest.approx(7.47e6, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("lines", "sectors", "partial", "us"),
+    [
+        # What 786,432 or 196,608 requests more take an H200 longer (store of patterns.py), by the
+        # lines and sectors of each: words 4, 8, 16, 32 and 128 bytes apart.
+        (1, 4, 0, 21.6),
+        (2, 8, 2, 53.7),
+        (4, 16, 4, 106.1),
+        (8, 32, 8, 216.5),
+        (32, 32, 32, 84.9),
+    ],
+)
+def test_whole_lines_enter_the_l2_in_a_cycle_for_each_sector(
+    lines: int, sectors: int, partial: int, us: float
+) -> None:
+    requests = 196_608 if lines == 32 else 786_432
+    found = Transfers(
+        load_sectors=0, store_sectors=requests * sectors, bulk_read_bytes=0, missed_sectors=0,
+        bulk_written_bytes=0, dram_read_bytes=0, dram_written_bytes=0, store_lines=requests * lines,
+        partial_lines=requests * partial,
+    )  # fmt: skip
+    timing = gpus.find("h200").timing
+    assert timing is not None
+    assert timing.l2_slices is not None
+    assert found.input_cycles / timing.l2_slices * 1e6 == pytest.approx(us, rel=0.09)
 
 
 @pytest.mark.parametrize(
