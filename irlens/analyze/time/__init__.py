@@ -34,6 +34,8 @@ _PIPE = ("l1", "shared")
 #: Part of the L2 that holds what is written last, when a launch has ended: of 67 MB that kernels
 #: write, an H100's memory has taken 48 to 50 then, and of 524 MB 504.
 _DIRTY = 0.37
+#: Part of the bytes that memory moves up to which reads are too few to slow its writes.
+_FEW = 0.02
 #: Microseconds in which the way to memory fills and drains, if it is busy for as long: copies of
 #: 0.25 to 8 MB take an H100 0.8 to 1.1 µs beyond an empty kernel and their bytes, and of 4 B 0.2.
 _FILLING = 1.0
@@ -123,7 +125,7 @@ class _Work(msgspec.Struct, frozen=True):
 
 def _work(counts: Counts, gpu: Gpu, timing: Timing, product: Product) -> _Work:
     sms, clock, share = gpu.sm_count or 1, clock_of(counts, gpu), sm_share(counts, gpu)
-    bandwidth = (product.bandwidth or 1.0) * timing.dram_share
+    bandwidth = (product.bandwidth or 1.0) * timing.dram_share * _steadiness(counts, timing)
     sm = _sm_cycles(counts, timing, gpu.arch.partitions)
     parts = {name: cycles * share for name, cycles in sm.items()}
     moved = counts.dram_bytes + _written_back(counts, product.l2_bytes or 0)
@@ -140,6 +142,13 @@ def _work(counts: Counts, gpu: Gpu, timing: Timing, product: Product) -> _Work:
     busy["l2"], busy["dram"] = own, max(parts["dram"], crossing)
     dispatch = ceil(counts.ctas / sms) * timing.cta / (product.clock or clock) * 1e6
     return _Work(parts, busy, frozenset({*sm, "pipe"}), crossing, dispatch)
+
+
+def _steadiness(counts: Counts, timing: Timing) -> float:
+    """Return how fast memory is over copying: the less the more it writes between reads."""
+    written = counts.written_bytes / counts.dram_bytes if counts.dram_bytes else 0.5
+    only_writes = written > 1 - _FEW
+    return 1 + (timing.turning or 0.0) * (1.0 if only_writes else 1 - 2 * written)
 
 
 def clock_of(counts: Counts, gpu: Gpu) -> float:
