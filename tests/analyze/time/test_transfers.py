@@ -341,6 +341,32 @@ def test_each_half_of_the_l2_keeps_what_its_sms_read(
 
 
 @pytest.mark.parametrize(
+    ("apart", "size", "read"),
+    [(4, 4, 0), (32, 1, 1.0), (64, 1, 1.0), (32, 0.01, 0)],
+)
+def test_sectors_that_are_written_in_part_are_filled_from_memory(
+    apart: int, size: float, read: float
+) -> None:
+    """An H200 stores 4 bytes to each 32 at half the speed: it takes as long as copying them."""
+    words = int(size * (1 << 22))
+    store = replace(access("tt.store", 4 * words, 4 * words), width=4)
+    sectors = max(apart, 4) * words if apart < 32 else 32 * words
+    traffic = Traffic(
+        read_bytes=0, written_bytes=4 * words, distinct_read_bytes=0,
+        distinct_written_bytes=4 * words, load_sectors=0, store_sectors=sectors // 32,
+        accesses=[store],
+    )  # fmt: skip
+    footprint = Footprint(
+        read_bytes=0, wave_read_bytes=0, written_bytes=max(4, apart) * words,
+        read_sector_bytes=0, written_sector_bytes=sectors,
+    )  # fmt: skip
+    launch = Survey(traffic, footprint)
+    found = moved(launch, launch, Wave(ctas=words // 1024, waves=4.0, resident=8, looping=True))
+    assert found.dram_read_bytes == read * apart * words
+    assert found.dram_written_bytes == sectors
+
+
+@pytest.mark.parametrize(
     ("loaded", "stored", "read", "written", "looked_up"),
     [
         (67_108_864, 32_768, 134.2e6, 0, 67.9e6),  # sums of columns, a sector of each line
