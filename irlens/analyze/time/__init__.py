@@ -36,6 +36,8 @@ _PIPE = ("l1", "shared")
 _DIRTY = 0.37
 #: Part of the bytes that memory moves up to which reads are too few to slow its writes.
 _FEW = 0.02
+#: Bytes that memory delivers at once.
+_PIECE = 64
 #: Microseconds in which the way to memory fills and drains, if it is busy for as long: copies of
 #: 0.25 to 8 MB take an H100 0.8 to 1.1 µs beyond an empty kernel and their bytes, and of 4 B 0.2.
 _FILLING = 1.0
@@ -129,7 +131,10 @@ def _work(counts: Counts, gpu: Gpu, timing: Timing, product: Product) -> _Work:
     sm = _sm_cycles(counts, timing, gpu.arch.partitions)
     parts = {name: cycles * share for name, cycles in sm.items()}
     moved = counts.dram_bytes + _written_back(counts, product.l2_bytes or 0)
-    parts["dram"] = moved / bandwidth * 1e6
+    opening = 0.0
+    if timing.pieces is not None:
+        opening = counts.pieces * max(0.0, 1 / timing.pieces - _PIECE / bandwidth)
+    parts["dram"] = (moved / bandwidth + opening) * 1e6
     ports = counts.l2_bytes / (timing.port * timing.port_share * sms) * 1e6 / clock
     crossing = counts.crossed_bytes / timing.crossing * 1e6 if timing.crossing else 0.0
     cycles = max(counts.input_cycles, counts.lookups)

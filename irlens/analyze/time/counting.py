@@ -260,6 +260,7 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
         lookups=transfers.lookups,
         colliding_us=transfers.colliding_us,
         written_bytes=transfers.dram_written_bytes,
+        pieces=transfers.pieces,
         uncertain=uncertainty(followed, transfers, len(instructions)),
     )
 

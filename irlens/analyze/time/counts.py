@@ -24,6 +24,7 @@ class _LaunchCounts(msgspec.Struct, frozen=True, kw_only=True):
         dram_bytes: Bytes between L2 and memory.
         crossed_bytes: Bytes that pass between the two halves of the L2.
         written_bytes: Those of ``dram_bytes`` that are written.
+        pieces: Pieces of 64 bytes that memory moves, each far from the others.
         input_cycles: Cycles for which requests occupy the inputs of the L2's slices.
         lookups: Lines that the slices look up.
         colliding_us: Microseconds for which atomic operations keep the L2 busy.
@@ -43,6 +44,7 @@ class _LaunchCounts(msgspec.Struct, frozen=True, kw_only=True):
     dram_bytes: float
     crossed_bytes: float = 0.0
     written_bytes: float = 0.0
+    pieces: float = 0.0
     delivered_cycles: float = 0.0
     sent_cycles: float = 0.0
     input_cycles: float = 0.0

@@ -96,6 +96,7 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
         local_dram_bytes: Bytes of local memory between the L2 and memory; half of them are read.
         dram_read_bytes: Bytes that come from memory.
         dram_written_bytes: Bytes that go to memory.
+        pieces: Pieces of 64 bytes that memory moves, each far from the others.
         load_lines: 128-byte lines of the L2 that the loads' requests touch.
         partial_lines: Those of ``store_lines`` of which sectors are written in part, at least.
         occupied: What loads and stores occupy of the SMs.
@@ -116,6 +117,7 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
     local_written_bytes: float = 0.0
     local_missed: float = 0.0
     local_dram_bytes: float = 0.0
+    pieces: float = 0.0
     load_lines: float = 0.0
     store_lines: float = 0.0
     partial_lines: float = 0.0
@@ -204,6 +206,8 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
 
 #: Bytes of a line of the L2, and of a sector.
 _LINE, _SECTOR_BYTES = 128, 32
+#: Bytes that memory delivers at once.
+_PIECE = 64
 #: Bytes of the sectors that a CTA touches over those that it uses, from where on others are taken
 #: to use the rest.
 _PARTLY = 1.5
@@ -274,6 +278,7 @@ def transfers(
         local_written_bytes=spilled.written_bytes if spilled is not None else 0.0,
         local_missed=missed_local,
         local_dram_bytes=beyond,
+        pieces=(read * _apart(launch, "load") + written * _apart(launch, "store")) / _PIECE,
         load_lines=lines["load"],
         store_lines=lines["store"],
         partial_lines=_written_in_part(launch),
@@ -306,6 +311,14 @@ def _written_in_part(launch: Survey) -> float:
             sectors = lacking / (_SECTOR_BYTES - each.width)
             partial += touched * min(1.0, max(0.0, sectors) / each.sectors)
     return partial
+
+
+def _apart(launch: Survey, direction: str) -> float:
+    """Return how far apart the pieces of memory are that are accessed at once, 0..1."""
+    found = zip(launch.traffic.accesses, launch.apart, strict=False)
+    alike = [(each.distinct_bytes, apart) for each, apart in found if each.direction == direction]
+    total = sum(size for size, _ in alike)
+    return sum(size * apart for size, apart in alike) / total if total else 0.0
 
 
 def _filled(footprint: Footprint, traffic: Traffic, caches: Caches) -> tuple[float, float]:

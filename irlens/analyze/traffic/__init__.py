@@ -113,6 +113,7 @@ class Survey(msgspec.Struct, frozen=True):
         lines: Lines of 128 bytes that the requests of each access of the traffic touch, in its
             order; 0 where the requests are unknown.
         wavefronts: Cycles for which the L1 delivers what each access loads, likewise.
+        apart: How far apart the pieces of memory are that each access touches at once, 0..1.
     """
 
     traffic: Traffic
@@ -125,6 +126,7 @@ class Survey(msgspec.Struct, frozen=True):
     lines: tuple[int, ...] = ()
     wavefronts: tuple[int, ...] = ()
     updates: tuple[Updates, ...] = ()
+    apart: tuple[float, ...] = ()
 
 
 @work.budget()
@@ -214,6 +216,7 @@ def _counted(
         lines=tuple(each.lines if each else 0 for each in requests),
         wavefronts=tuple(each.wavefronts if each else 0 for each in requests),
         updates=tallies.updates(),
+        apart=tuple(moved.apart for _, moved in sorted(tallies.moved.items())),
     )
 
 

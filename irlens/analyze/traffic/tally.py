@@ -1,8 +1,10 @@
 """Counts what one access moves, tile by tile."""
 
+from math import log2
+
 import numpy as np
 
-from irlens.analyze.traffic.coverage import Coverage
+from irlens.analyze.traffic.coverage import Coverage, TooManyIntervalsError
 from irlens.analyze.traffic.strided_coverage import ByteSet
 from irlens.analyze.traffic.tiles import Pattern, Tiles, have_equal
 from irlens.analyze.traffic.values import Array, distinct
@@ -18,6 +20,8 @@ from irlens.analyze.warp_requests import (
 _GATHERED = 1 << 15
 #: Distance between the bytes of neighbouring waves in one set; no tensor is as large.
 _WAVE_STRIDE = 1 << 42
+#: Bytes of a piece that memory delivers, of a line of the L2, and of a page of memory.
+_PIECE, _LINE, _PAGE = 64, 128, 2048
 
 
 class Outside:
@@ -47,6 +51,8 @@ class Moved:
         masked: Elements that are masked off.
         coverage: The bytes that are accessed.
         leap: The most runs of bytes that a tile has an even step apart, and the step.
+        apart: How far apart the pieces of memory are that its first tiles touch, 0..1: 0 where both
+            of each line are, 1 where each is alone in its page.
     """
 
     def __init__(
@@ -57,6 +63,7 @@ class Moved:
         self.masked = 0
         self.coverage: ByteSet = coverage or Coverage(element_bytes)
         self.leap = (1, 0)
+        self.apart = 0.0
         self.outside = Outside()
         self._tensor_bytes = tensor_bytes
 
@@ -80,6 +87,8 @@ class Moved:
         Raises:
             TooManyIntervalsError: The distinct bytes are.
         """
+        if not self.lanes:
+            self.apart = _apart(tiles, self.coverage.empty(), self.element_bytes)
         for pattern, bases, programs in tiles.by_pattern():
             self._pattern(pattern, bases, programs, tiles.elements)
 
@@ -110,6 +119,30 @@ class Moved:
         first = int(np.argmin(programs))
         at = offsets[0] if below[first] else offsets[inside[first]]
         self.outside.add(int(lanes.sum()), int(programs[first]), int(bases[first] + at))
+
+
+def _apart(tiles: Tiles, accessed: ByteSet, element_bytes: int) -> float:
+    """Return how far apart the pieces of memory are that programs access at once, 0..1.
+
+    Each time that the distance doubles counts the same. What a program accesses at once is its
+    first tile: its others may come in later iterations.
+
+    Args:
+        accessed: An empty set.
+    """
+    try:
+        for pattern, bases, programs in tiles.by_pattern():
+            if pattern.accessed.size:
+                order = np.argsort(programs, kind="stable")
+                first = order[np.flatnonzero(np.diff(programs[order], prepend=-1))]
+                accessed.add(distinct(bases[first]), *pattern.runs(element_bytes))
+        pieces, lines, pages = map(accessed.granules, (_PIECE, _LINE, _PAGE))
+    except TooManyIntervalsError:
+        return 0.0
+    if not pieces:
+        return 0.0
+    most = _PAGE // _PIECE
+    return (2 * lines / pieces - 1) * max(0.0, log2(most * pages / pieces) / log2(most))
 
 
 class Tally:

@@ -241,6 +241,19 @@ def test_memory_is_slower_where_it_turns_from_reading_to_writing() -> None:
     assert 2e9 / alone / 1e6 == pytest.approx(4.67, rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("words", "apart", "us"),
+    [(1 << 22, 1.0, 118.6), (1 << 20, 1.0, 40.1)],
+)
+def test_pieces_in_pages_of_their_own_keep_memory_busy(words: int, apart: float, us: float) -> None:
+    """Words 4 KB apart, of each of which memory delivers 64 bytes (``lanes``)."""
+    launch = replace(
+        ADD, ctas=words // 1024, resident=16, dram_bytes=68.0 * words, l2_bytes=36.0 * words,
+        written_bytes=4.0 * words, pieces=apart * words,
+    )  # fmt: skip
+    assert estimate(launch, H200).estimate_us == pytest.approx(us, rel=0.12)
+
+
 def test_what_enters_the_l2_binds_where_sectors_are_written_in_parts() -> None:
     """A copy of 64 × 3 × 224 × 224 bf16 to NHWC takes an H100 68 µs, and keeps its L2 busy."""
     counts = replace(

@@ -366,6 +366,13 @@ def test_sectors_that_are_written_in_part_are_filled_from_memory(
     assert found.dram_written_bytes == sectors
 
 
+@pytest.mark.parametrize(("apart", "pieces"), [(0.0, 0), (0.5, 0.5), (1.0, 1.0)])
+def test_pieces_that_lie_apart_open_a_page_each(apart: float, pieces: float) -> None:
+    launch = replace(survey(access("tt.load", 64 * MB, 64 * MB), read=64 * MB), apart=(apart,))
+    found = moved(launch, launch, Wave(ctas=1, waves=1.0, resident=1, looping=True))
+    assert found.pieces == pieces * MB
+
+
 @pytest.mark.parametrize(
     ("loaded", "stored", "read", "written", "looked_up"),
     [
