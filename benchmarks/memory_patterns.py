@@ -19,7 +19,8 @@ What each kernel tells apart:
 - ``walk``: CTAs that read the same addresses together or one after the other, and CTAs that begin
   at the same place of parts whose size is a power of two.
 - ``again``: how much the L2 holds, read by one SM each and by all in turn.
-- ``store``, ``stream``: what the inputs of the L2, the way between its halves and memory pass.
+- ``store``, ``stream``, ``mix``: what the inputs of the L2, the way between its halves and memory
+  pass.
 - ``moved_line``: few tall tiles or many flat ones.
 - ``chain``, ``linear_scan``: arithmetic.
 """
@@ -59,6 +60,10 @@ def patterns() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     yield from _of_walks()
     for load, write in ((True, True), (True, False), (False, True)):
         yield "stream", {"LOAD": load, "STORE": write}, {}
+    reads = ((1, 0), (2, 0), (0, 1), (0, 2), (1, 1), (2, 1), (1, 2), (3, 1), (1, 3), (7, 1), (1, 5),
+             (1, 7))  # fmt: skip
+    for read, written in reads:
+        yield "mix", {"R": read, "W": written}, {}
     for name in ("erf", "pow", "exp", "log", "tanh", "sqrt", "divide", "rsqrt", "fma"):
         yield "chain", {"OP": name}, {}
     for block, warps in product((256, 1024, 4096), (1, 4, 8)):
@@ -71,6 +76,14 @@ def _of_lanes() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     for apart in sorted({*powers, *more, 96, 160, 16 * KB + 512}):
         yield "lanes", {}, {"apart": apart // 4, "n": 1 << 20 if apart <= 32 * KB else 1 << 19}
         yield "lanes_again", {}, {"apart": apart // 4}
+    for apart, rounds in product((24, 32, 8), (16, 256)):
+        yield "lanes_again", {}, {"apart": apart, "rounds": rounds}
+    for apart in (8, 16, 32, 64, 256, 1024):
+        yield "lanes", {}, {"apart": apart, "n": 1 << 22}
+    for apart in (1, 2, 4, 8, 16, 32):
+        yield "store", {}, {"apart": apart, "n": (1 << 22) // max(8, apart), "rounds": 64}
+    for apart in (8, 16, 32, 64):
+        yield "store", {}, {"apart": apart, "n": 1 << 24}
     for apart in (1, 2, 4, 8, 16, 32, 64):
         yield "store", {}, {"apart": apart}
         yield "store", {}, {"apart": apart, "n": (1 << 22) // max(8, apart), "rounds": 16}

@@ -1,12 +1,13 @@
 """Write what the launches that an H200 timed ask of each unit, for ``time_model.py``.
 
-    python benchmarks/time_counts.py [FOLDER]
+    python benchmarks/time_counts.py [FOLDER | FILE]
 
 Reads the artifacts, arguments and times of ``tests/data/h200/launches.*`` and writes ``time.json``
-there. Then compiles each configuration of ``spaces.json`` and ``kinds.json`` again, with Triton
-3.6.0 as when it was timed, and writes these files. With a FOLDER that ``tuning_spaces.py measure``
-has written, the configurations and times of ``spaces.json`` are those of its sweeps. To be run
-again when what irlens counts of a launch changes; takes ten minutes.
+there. Then compiles each configuration of ``spaces.json``, ``kinds.json`` and ``patterns.json``
+again, with Triton 3.6.0 as when it was timed, and writes these files. With a FOLDER that
+``tuning_spaces.py measure`` has written, the configurations and times of ``spaces.json`` are those
+of its sweeps; with a FILE of ``memory_patterns.py measure`` it writes ``patterns.json`` alone. To
+be run again when what irlens counts of a launch changes; takes ten minutes.
 """
 
 import json
@@ -15,14 +16,14 @@ import os
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from time_model import LAUNCHES, OTHERS, SPACES  # type: ignore[import-not-found]  # beside this script
+from time_model import LAUNCHES, OTHERS, PATTERNS, SPACES  # type: ignore[import-not-found]  # beside this script
 
 import irlens
 from irlens.analyze.time.fitting import TimedLaunch, counted, timed
@@ -60,7 +61,14 @@ class Timed(msgspec.Struct, frozen=True):
     def spec(self) -> str:
         """The kernel: a file of ``kernels/``, or of the folder of the data."""
         folder = ROOT if self.problem.startswith("kernels/") else LAUNCHES.parent
-        return str(folder / self.problem)
+        return str(folder / self.problem.split()[0])
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What it is compiled with: constexprs that are words belong to the problem."""
+        words = dict(each.split("=") for each in self.problem.split()[1:])
+        args = {name: int(each) for name, each in words.items() if each.isdigit()}
+        return {"args": args, **self.config} | {n: e for n, e in words.items() if n not in args}
 
 
 def launched(launch: dict[str, Any], folder: Path) -> TimedLaunch:
@@ -83,7 +91,7 @@ def launched(launch: dict[str, Any], folder: Path) -> TimedLaunch:
 
 def recompiled(each: Timed) -> TimedLaunch | None:
     """Return a configuration that was timed with its counts, if they are known."""
-    capture = irlens.capture(each.spec, target="h200", triton=TRITON, **each.config)
+    capture = irlens.capture(each.spec, target="h200", triton=TRITON, **each.given)
     launch = Inspection(capture).launch
     if isinstance(launch, str):
         print(f"{each.problem} {each.config}: {launch}", flush=True)
@@ -109,6 +117,18 @@ def swept(folder: Path) -> Iterator[Timed]:
                 )
 
 
+def patterns(file: Path) -> Iterator[Timed]:
+    """Yield each launch that ``memory_patterns.py`` has timed."""
+    for row in json.loads(file.read_text())["launches"]:
+        config = {name: int(each) for name, each in row["settings"].items() if name != "OP"}
+        given = row["args"] | {name: each for name, each in row["settings"].items() if name == "OP"}
+        words = [
+            f"patterns.py:{row['kernel']}",
+            *(f"{name}={each}" for name, each in given.items()),
+        ]
+        yield Timed(kind=row["kernel"], problem=" ".join(words), config=config, us=row["us"])
+
+
 def write(file: Path, rows: list[TimedLaunch]) -> None:
     """Write rows as JSON, each on a line."""
     lines = ",\n".join(msgspec.json.encode(row).decode() for row in rows)
@@ -117,7 +137,10 @@ def write(file: Path, rows: list[TimedLaunch]) -> None:
 
 def main() -> int:
     """Count all launches."""
-    sweeps = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    given = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    if given is not None and given.is_file():
+        count_again(PATTERNS, patterns(given), map)
+        return 0
     with lzma.open(LAUNCHES.parent / "launches.json.xz") as file:
         launches = json.load(file)["launches"]
     with tempfile.TemporaryDirectory() as scratch, ProcessPoolExecutor() as pool:
@@ -127,12 +150,17 @@ def main() -> int:
             archive.extractall(folder, filter="data")
         rows = list(pool.map(partial(launched, folder=folder), launches, chunksize=4))
         write(LAUNCHES, rows)
-        spaces = earlier(SPACES) if sweeps is None else swept(sweeps)
-        for file, configurations in ((SPACES, spaces), (OTHERS, earlier(OTHERS))):
-            known = [row for row in pool.map(recompiled, configurations) if row is not None]
-            known.sort(key=lambda row: (row.problem, json.dumps(row.config, sort_keys=True)))
-            write(file, known)
+        count_again(SPACES, earlier(SPACES) if given is None else swept(given), pool.map)
+        for file in (OTHERS, PATTERNS):
+            count_again(file, earlier(file), pool.map)
     return 0
+
+
+def count_again(file: Path, launches: Iterable[Timed], each_of: Any) -> None:
+    """Write configurations with their counts, as far as they are known."""
+    known = [row for row in each_of(recompiled, launches) if row is not None]
+    known.sort(key=lambda row: (row.problem, json.dumps(row.config, sort_keys=True)))
+    write(file, known)
 
 
 if __name__ == "__main__":

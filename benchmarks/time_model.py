@@ -42,6 +42,8 @@ _DATA = Path(__file__).parents[1] / "tests" / "data" / "h200"
 LAUNCHES, SPACES = _DATA / "time.json", _DATA / "spaces.json"
 #: Kinds that are never fitted to.
 OTHERS = _DATA / "kinds.json"
+#: Patterns of memory accesses, which ``memory_patterns.py`` timed.
+PATTERNS = _DATA / "patterns.json"
 #: What the configurations of ``SPACES`` and ``OTHERS`` take on an H100.
 H100_TIMES = _DATA.parent / "h100" / "times.json"
 #: Launches of other people's kernels on an H100, which ``others_on_gpu.py`` timed.
@@ -74,7 +76,7 @@ class Again(msgspec.Struct, frozen=True):
 def on_h100() -> list[TimedLaunch]:
     """Return the launches that an H100 timed.
 
-    They ask the same of each unit as on an H200, which has as many SMs and as much L2.
+    They ask the same of each unit as on an H200, which has as many SMs and finds as much in its L2.
     """
     again = msgspec.json.decode(H100_TIMES.read_bytes(), type=list[Again])
     times = {_key(each): each.us for each in again}

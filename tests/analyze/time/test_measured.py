@@ -117,6 +117,39 @@ def test_kinds_that_no_constant_is_fitted_to() -> None:
     assert sum(timing.low <= ratio <= timing.high for ratio in ratios) / len(ratios) >= 0.9
 
 
+def test_patterns_of_memory_accesses() -> None:
+    """Kernels of one pattern each: rates, and what is known to be estimated badly."""
+    model = benchmark()
+    rows = model.load(model.PATTERNS)
+    assert len(rows) == 291
+    scores = model.by_kind(rows, H200)
+    most = {
+        "lanes": 0.14, "lanes_again": 0.05, "store": 0.12, "narrow": 0.05, "product": 0.1,
+        "stream": 0.05, "mix": 0.07, "chain": 0.06, "linear_scan": 0.04,
+        # CTAs that wait for the L2 or in step for memory.
+        "walk": 0.17, "moved_line": 0.21, "again": 0.38,
+    }  # fmt: skip
+    errors = {kind: each.error for kind, each in scores.items()}
+    assert {kind: errors[kind] <= most[kind] for kind in errors} == dict.fromkeys(most, True)
+    timing = H200.timing
+    assert timing is not None
+    ratios = [ratio for each in scores.values() for ratio in each.ratios]
+    assert sum(timing.low <= ratio <= timing.high for ratio in ratios) / len(ratios) >= 0.8
+    # Rows are summed 8, 16 or 32 columns at a time in twice the time of 64 or 128.
+    narrow = {"slow": scores["narrow"].in_order, "all": scores["narrow"].pairs}
+    assert len(narrow["all"]) == 50
+    assert sum(narrow["slow"]) / len(narrow["slow"]) > 0.85
+
+
+def test_no_pattern_takes_less_than_memory_needs_for_its_bytes() -> None:
+    model = benchmark()
+    product = H200.product
+    assert product is not None
+    assert product.bandwidth is not None
+    for row in model.load(model.PATTERNS):
+        assert row.us > row.dram_bytes / product.bandwidth * 1e6, row.problem
+
+
 def test_an_h100_that_no_constant_is_fitted_to() -> None:
     model = benchmark()
     gpu = gpus.find("h100")

@@ -62,6 +62,11 @@ IRLENS_KERNELS = {
         "constexprs": {"BLOCK": 4096, "LOAD": True, "STORE": True},
         "options": {"num_warps": 8}, "grid": ["n // BLOCK"],
     },
+    "mix": {
+        "sizes": {"n": 67108864},
+        "args": {"x_ptr": "fp32[7 * n]", "y_ptr": "fp32[7 * n]", "n": "n"},
+        "constexprs": {"R": 1, "W": 1, "BLOCK": 2048}, "options": {"num_warps": 4}, "grid": ["n // BLOCK"],
+    },
     "chain": {
         "sizes": {"n": 8388608},
         "args": {"x_ptr": "fp32[n]", "y_ptr": "fp32[n]"},
@@ -179,6 +184,19 @@ def stream(x_ptr, y_ptr, BLOCK: tl.constexpr, LOAD: tl.constexpr, STORE: tl.cons
             tl.store(y_ptr + tl.program_id(0), tl.sum(x, axis=0))
     else:
         tl.store(y_ptr + at, at.to(tl.float32))
+
+
+@triton.jit
+def mix(x_ptr, y_ptr, n, R: tl.constexpr, W: tl.constexpr, BLOCK: tl.constexpr):
+    """Read some tensors and write others."""
+    at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    total = tl.zeros([BLOCK], tl.float32)
+    for r in tl.static_range(R):
+        total += tl.load(x_ptr + r * n + at)
+    if W == 0:
+        tl.store(y_ptr + tl.program_id(0), tl.sum(total, axis=0))
+    for w in tl.static_range(W):
+        tl.store(y_ptr + w * n + at, total + w)
 
 
 @triton.jit
