@@ -419,12 +419,10 @@ def _from_memory_again(
         return 0.0
     reads = [each for each in traffic.accesses if each.direction != "store"]
     elsewhere = sum(each.distinct_bytes for each in reads) - traffic.distinct_read_bytes
-    of_wave = wave.ctas / max(1.0, wave.waves)
-    shared = max(1.0, traffic.distinct_read_bytes * of_wave / held) if held else 1.0
-    missed = elsewhere * _evicted(held, caches, shared)
+    missed = elsewhere * _beyond(held, caches.l2 / 2, until=caches.l2)
     all_ctas = {(each.line, each.argument): each for each in launch.traffic.accesses}
     for each in reads:
-        apart = each.distinct_bytes * of_wave
+        apart = each.distinct_bytes * wave.ctas / max(1.0, wave.waves)
         together = min(apart, all_ctas[each.line, each.argument].distinct_bytes)
         readers = apart / together if together else 1.0
         within = (each.bytes - each.distinct_bytes) / readers
@@ -504,7 +502,7 @@ def _brought(
 
 
 def _evicted(size: float, caches: Caches, readers: float) -> float:
-    """How much of data that CTAs read again has been evicted, 0..1.
+    """How much of data that one operation of CTAs reads again has been evicted, 0..1.
 
     SMs of an H200 that read parts of their own again find all in it up to 0.92 of what it holds,
     and nothing from 1.08 on. Each half keeps copies of what its SMs read, so that less is left.
