@@ -25,8 +25,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
             or cannot be launched.
         is_cause: Whether that is the blamed cause; else the change may only relieve the finding.
         error: Why it does not compile; empty if it does.
-        instead: A finding that has come in its place: of the same code and line for another cause;
-            where it stays, its other reason. Empty if none.
+        instead: A finding that has come in its place: of the same code and line for another cause,
+            or of registers that are spilled now; where it stays, its other reason. Empty if none.
         spilled: The finding of registers that are spilled with the change and were not without it;
             empty if there is none.
         before_us: The estimated time without the change; ``None`` if unknown.

@@ -409,12 +409,13 @@ class _Laboratory:
             return Experiment(
                 change=change.words, gone=None, is_cause=change.is_cause, error=error.message
             )
+        spilled = self._spilled(outcome)
         return Experiment(
             change=change.words,
             gone=not same,
             instead=refused
-            or (_otherwise(finding, same) if same else next((e.message for e in here), "")),
-            spilled=self._spilled(outcome),
+            or (_otherwise(finding, same) if same else next((e.message for e in here), spilled)),
+            spilled=spilled,
             is_cause=is_cause,
             before_us=before,
             after_us=after,

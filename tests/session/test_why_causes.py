@@ -99,11 +99,11 @@ def test_registers_that_an_experiment_spills_are_said_of_any_finding() -> None:
     found = why(kernel, configurations, Session(), ("IRL304",))
     (explained,) = found.explanations
     first = explained.experiments[0]
-    assert (first.gone, first.instead) == (True, "")
+    assert (first.gone, first.instead) == (True, first.spilled)
     assert first.spilled.endswith("B of registers per thread are spilled to memory")
     shown = render("text", "explanations", found)
     assert f"another one has come: {first.spilled}" in " ".join(shown.split())
-    stays = replace(first, gone=False)
+    stays = replace(first, gone=False, instead="")
     again = replace(found, explanations=[replace(explained, experiments=[stays])])
     shown = render("text", "explanations", again)
     assert f"the finding stays; {first.spilled};" in " ".join(shown.split())

@@ -174,7 +174,7 @@ def _tried(experiment: Experiment) -> Run:
         reason = f", for another reason: {experiment.instead}" if experiment.instead else ""
         spilled = f"; {experiment.spilled}" if experiment.spilled else ""
         return Run(f"{change}: the finding stays{reason}{spilled}{_effect(experiment)}", "warn")
-    come = " and ".join(filter(None, (experiment.instead, experiment.spilled)))
+    come = " and ".join(filter(None, dict.fromkeys((experiment.instead, experiment.spilled))))
     instead = f", and another one has come: {come}" if come else ""
     if not experiment.is_cause:
         return Run(f"{change}: the finding goes, whatever its cause{instead}{_effect(experiment)}")
