@@ -35,6 +35,7 @@ _ANY, _MOST_DYNAMIC_SHARED = 48 << 10, 8
 
 def explain(folder: Path) -> None:
     """Write the binaries of all changes, with what irlens says of them."""
+    folder.mkdir(parents=True, exist_ok=True)
     sys.path.insert(0, str(ROOT))
     from irlens.model.errors import IrlensError
     from irlens.session import why

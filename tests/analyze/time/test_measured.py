@@ -1,12 +1,15 @@
 """Estimates against what GPUs took. The constants were fitted to launches on the H200."""
 
 import importlib.util
+import re
 from collections import defaultdict
 from math import log
 from pathlib import Path
 from statistics import geometric_mean, median
 from types import ModuleType
 from typing import Any
+
+import pytest
 
 from irlens import gpus
 
@@ -139,6 +142,21 @@ def test_patterns_of_memory_accesses() -> None:
     narrow = {"slow": scores["narrow"].in_order, "all": scores["narrow"].pairs}
     assert len(narrow["all"]) == 50
     assert sum(narrow["slow"]) / len(narrow["slow"]) > 0.85
+
+
+def test_the_slices_of_the_l2_look_up_lines_as_fast_as_measured() -> None:
+    """The same lanes take longer by the lines that more rounds look up, however far apart."""
+    model = benchmark()
+    rounds = defaultdict(list)
+    for row in model.load(model.PATTERNS):
+        if row.kind == "lanes_again":
+            rounds[re.sub(r" rounds=\d+", "", row.problem)].append((row.lookups, row.us))
+    several = [sorted(each) for each in rounds.values() if len(each) > 1]
+    rates = [(most - least) / (late - early) for (least, early), *_, (most, late) in several]
+    assert len(rates) == 3
+    assert H200.timing is not None
+    assert H200.timing.l2_slices is not None
+    assert median(rates) == pytest.approx(H200.timing.l2_slices / 1e6, rel=0.02)
 
 
 def test_no_pattern_takes_less_than_memory_needs_for_its_bytes() -> None:
