@@ -189,9 +189,11 @@ def _show(scores: dict[str, Score]) -> Iterable[str]:
     ordered = [right for each in scores.values() for right in each.in_order]
     yield ""
     yield f"median over kinds of the median error: {median(s.error for s in scores.values()):.1%}"
-    yield f"first over best, geometric mean over kinds: {geometric_mean(firsts):.3f}"
     ratios = quantiles([ratio for each in scores.values() for ratio in each.ratios], n=20)
     yield f"time over estimate, 5 % and 95 %: {ratios[0]:.2f} {ratios[-1]:.2f}"
+    if not firsts:
+        return  # no problem has enough configurations to be ranked
+    yield f"first over best, geometric mean over kinds: {geometric_mean(firsts):.3f}"
     yield f"rank correlation, median over problems: {median(ranks):.2f}"
     yield f"the same of the {len(told)} of {len(ranks)} beyond noise: {median(told):.2f}"
     yield f"pairs beyond noise in order: {_share(ordered)}"
