@@ -40,8 +40,7 @@ from collections.abc import Iterator
 
 from irlens.analyze.address_slice import chain_of
 from irlens.analyze.facts import Facts
-from irlens.analyze.more_stages import why_no_more
-from irlens.analyze.pipelines.amdgcn_fences import FENCED, OTHER_WAVES, are_fenced
+from irlens.analyze.load_waits import FENCED, OTHER_WAVES, are_fenced, why_no_more
 from irlens.isa.mlir.copies import BY_THREADS
 from irlens.model.report import Blame, Pipeline, Severity
 from irlens.model.text import plural

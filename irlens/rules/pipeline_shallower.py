@@ -67,9 +67,8 @@ from typing import NamedTuple
 
 from irlens.analyze.address_slice import Chain, chain_of
 from irlens.analyze.facts import Facts
+from irlens.analyze.load_waits import FENCED, OTHER_WAVES, are_fenced, why_no_more
 from irlens.analyze.mlir_loops import carried_loads, user_line
-from irlens.analyze.more_stages import why_no_more
-from irlens.analyze.pipelines.amdgcn_fences import FENCED, OTHER_WAVES, are_fenced
 from irlens.analyze.ttgir_buffers import buffers_behind_stores
 from irlens.isa.mlir.copies import BY_THREADS
 from irlens.isa.mlir.operations import NUM_STAGES

@@ -33,7 +33,7 @@ NVIDIA and AMD: Triton follows the same rule for both.
 from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
-from irlens.analyze.more_stages import waits_are_short
+from irlens.analyze.load_waits import waits_are_short
 from irlens.analyze.ttgir_refusals import DOT_IN_BRANCH, NO_DOT, WITHOUT_STAGES
 from irlens.model.report import Blame, Severity
 from irlens.rules import Match, Place
