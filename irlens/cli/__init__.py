@@ -9,7 +9,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
@@ -43,27 +43,29 @@ class Exit(IntEnum):
     INTERRUPTED = 130  # as a shell reports SIGINT
 
 
-def new_session(*, reports: bool = False) -> "Session":
+def new_session(meanwhile: Callable[[], object] | None = None) -> "Session":
     """Return a session whose messages go to stderr, and which survives a crash of the compiler.
 
     Args:
-        reports: Whether it makes reports of what it compiles.
+        meanwhile: Called while the compiler is at work in a process of its own.
     """
     from irlens.cli import output
     from irlens.session.session import Session
 
-    compile_safely = partial(_compile_in_child, reports=reports) if owns_process else None
+    compile_safely = partial(_compile_in_child, meanwhile=meanwhile) if owns_process else None
     return Session(output.note, compile_safely, announce=output.announce)
 
 
-def _compile_in_child(request: "Request", *, reports: bool) -> "Sequence[Capture]":
+def _compile_in_child(
+    request: "Request", *, meanwhile: Callable[[], object] | None
+) -> "Sequence[Capture]":
     from irlens.compiler import forked
 
-    return forked.capture(request, _load_inspection if reports else None)
+    return forked.capture(request, meanwhile)
 
 
 @lru_cache(maxsize=1)
-def _load_inspection() -> None:
+def load_inspection() -> None:
     """Import what makes reports, and exempt it from garbage collection: it stays."""
     import irlens.report.inspection  # noqa: F401
 

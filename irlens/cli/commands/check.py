@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from irlens.cli import Exit, new_session, output
+from irlens.cli import Exit, load_inspection, new_session, output
 from irlens.cli.options import complete_kernels, config_options, file_option
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, write, writing_options
@@ -81,7 +81,7 @@ def command(settings: _Settings) -> Exit:
         update=settings.update,
         strict=settings.strict,
     )
-    checked = run_check(request, new_session(reports=True))
+    checked = run_check(request, new_session(load_inspection))
     if settings.update:
         _replace(checked.path, checked.baseline)
     write(checked.check, "check", settings.writing)

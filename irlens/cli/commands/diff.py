@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from irlens.cli import Exit, new_session, options
+from irlens.cli import Exit, load_inspection, new_session, options
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, shows_code, write, writing_options
 from irlens.model.capture import Disassembly
@@ -176,7 +176,8 @@ def _sides(before: str, revisions: str | None, settings: _Settings) -> "Sides":
     """Return what the arguments name."""
     from irlens.session.sides import Sides, SinceLastSave, between_revisions
 
-    session, selection = new_session(reports=settings.stage is None), settings.selection
+    meanwhile = load_inspection if settings.stage is None else None
+    session, selection = new_session(meanwhile), settings.selection
     given = (settings.after is not None, revisions is not None, settings.last_save)
     if sum(given) > 1:
         raise click.UsageError("AFTER, --git and --last-save each name the other side: give one")

@@ -7,7 +7,7 @@ from contextlib import suppress
 import click
 import msgspec
 
-from irlens.cli import Exit, new_session, output
+from irlens.cli import Exit, load_inspection, new_session, output
 from irlens.cli.options import completing, config_options
 from irlens.cli.settings import received_as
 from irlens.cli.writing import Writing, write, writing_options
@@ -79,7 +79,7 @@ def show_reasons(
     from irlens.session.why import why
 
     with output.progress("explaining") as show:
-        explanations = why(kernel, selection, new_session(reports=True), codes, show)
+        explanations = why(kernel, selection, new_session(load_inspection), codes, show)
     write(explanations, "explanations", writing)
     return Exit.INTERRUPTED if explanations.left else Exit.OK
 

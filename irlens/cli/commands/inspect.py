@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from irlens.cli import Exit, new_session, options, output
+from irlens.cli import Exit, load_inspection, new_session, options, output
 from irlens.cli.settings import F, received_as
 from irlens.cli.writing import Writing, is_lasting, page_facts, shows_code, write, writing_options
 from irlens.model.capture import Disassembly
@@ -172,7 +172,7 @@ def command(settings: _Settings) -> Exit:
     if _show_document(settings):
         return Exit.OK
     is_page = settings.stage is None and settings.place is None
-    session, selection = new_session(reports=is_page), settings.selection
+    session, selection = new_session(load_inspection if is_page else None), settings.selection
     show: Show
     if settings.stage is not None:
         from irlens.session.stages import check_stage
