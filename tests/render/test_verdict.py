@@ -351,8 +351,9 @@ def test_findings_of_equal_keys_and_other_hints_stand_apart() -> None:
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
 def test_the_verdict_comes_before_and_the_next_step_after_everything(form: str) -> None:
-    page = render(form, "reports", [report("spill-h100")], Options(subject="spill -t h100"))
-    first, last = page.index("about 456 µs"), page.index("irlens tui spill -t h100")
+    spill = report("spill-h100")
+    page = render(form, "reports", [spill], Options(subject="spill -t h100"))
+    first, last = page.index(launch_time(spill)), page.index("irlens tui spill -t h100")
     details = page.index("128 registers per thread limit occupancy")
     assert first < details
     if form == "text":
