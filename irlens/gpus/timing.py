@@ -6,6 +6,9 @@ from msgspec.structs import replace
 from irlens.gpus.rates import Rates, require
 from irlens.model.calibration import CONSTANTS, RANGE, Calibration
 
+#: Bytes that memory delivers at once, of which ``Timing.pieces`` counts.
+PIECE_BYTES = 64
+
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
     """Latencies, rates and overheads that times are estimated with. Constructing a row checks it.
@@ -33,13 +36,14 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
         port: Bytes a cycle between an SM and the L2.
         crossing: Bytes a second between the two halves of the L2, each of which is home to half of
             the data; ``None`` where it is unknown or there are no halves.
-        l2_slices: Cycles a second of all of the L2's slices. In one each takes a line of a
-            request, or a sector to write, or looks up a line; ``None`` where unknown.
+        l2_lookups: Lines a second that all of the L2's slices look up; ``None`` where unknown.
+        l2_inputs: Cycles a second of the inputs of all of the L2's slices, each of which takes a
+            sector to write, or a line of a request; ``None`` where unknown.
         l2_share: Part of the L2's capacity that CTAs find their data in; ``None`` where unknown.
         turning: By what part memory is faster where a launch only reads than where it reads and
             writes as much, since it turns from one to the other; ``None`` where unknown.
-        pieces: Pieces of 64 bytes a second that memory delivers where each is alone in its page;
-            ``None`` where unknown.
+        pieces: Pieces of ``PIECE_BYTES`` a second that memory delivers where each is alone in its
+            page; ``None`` where unknown.
         warp_products: Part of the tensor cores' rate that products of single warps reach.
         tensor_clock: Clock in Hz under products of tensor cores; ``None`` for the peak clock.
         cta: Cycles between two CTAs that an SM receives.
@@ -81,7 +85,8 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     pipe_share: float
     port: float
     crossing: float | None
-    l2_slices: float | None
+    l2_lookups: float | None
+    l2_inputs: float | None
     l2_share: float | None
     turning: float | None
     pieces: float | None
@@ -186,7 +191,8 @@ H200 = Timing(
     pipe_share=0.9,
     port=64.0,
     crossing=None,
-    l2_slices=1.58e11,
+    l2_lookups=1.58e11,
+    l2_inputs=1.46e11,
     l2_share=5 / 6,
     turning=0.105,
     pieces=3.73e10,
@@ -214,7 +220,9 @@ H200 = Timing(
         "pipe_share": "l1tex__data_pipe_lsu_wavefronts of an H200's launches that keep it busy: "
         "sorting rows, sums over shared memory and pooling take 90 to 92 % of its cycles",
         "port": "NVIDIA, 'H100 Tensor Core GPU Architecture': 64 bytes a clock and SM",
-        "l2_slices": f"{_PATTERNS}: lanes_again takes 159 µs more for 25.2 million lines more",
+        "l2_lookups": f"{_PATTERNS}: lanes_again takes 159 µs more for 25.2 million lines more",
+        "l2_inputs": f"{_PATTERNS}: store takes 217 µs more for 31.5 million cycles more, in which"
+        " lts__xbar2lts_cycles_active has 4.0 for a line that is written whole, 5.0 in part",
         "l2_share": f"{_PATTERNS}: what SMs read again comes from memory in part from 48 MB on, "
         "and all of it from 56 MB, as from an L2 of 50 MiB; and dram__bytes_read.sum of 217 "
         "launches",
@@ -242,7 +250,8 @@ H100 = replace(
     H200,
     ratio_error=0.22,
     crossing=1.88e12,
-    l2_slices=1.37e11,
+    l2_lookups=1.37e11,
+    l2_inputs=1.37e11,
     **dict.fromkeys(_H200_ALONE),
     sources={name: each for name, each in H200.sources.items() if name not in _H200_ALONE}
     | {
@@ -252,10 +261,10 @@ H100 = replace(
     | {
         "crossing": "lts__ltcfabric2ltc_cycles_active of an H100's launches that keep it busy for "
         "92 to 95 % of the time: spilled pointwise kernels, 1.75 TB/s",
-        "l2_slices": "lts__xbar2lts_cycles_active of an H100: a copy of images from NCHW to NHWC "
-        "keeps its 80 slices busy for 82 % of 66.5 µs with 7.47 million cycles; and "
-        "lts__t_tag_requests: sums of columns keep them busy for 97 % of 511 µs with 67.1 million "
-        "lines",
+        "l2_lookups": "lts__t_tag_requests of an H100: sums of columns keep its 80 slices busy for "
+        "97 % of 511 µs with 67.1 million lines",
+        "l2_inputs": "lts__xbar2lts_cycles_active of an H100: a copy of images from NCHW to NHWC "
+        "keeps its 80 slices busy for 82 % of 66.5 µs with 7.47 million cycles",
     },
 )
 
@@ -289,7 +298,7 @@ def timing_of(product: str, arch: str, rates: Rates | None) -> Timing | None:
         return _MEASURED.get(product)
     grouped = arch == "sm_90"
     sources = dict(H200.sources)
-    for name in ("l2_slices", *_H200_ALONE):
+    for name in ("l2_lookups", "l2_inputs", *_H200_ALONE):
         del sources[name]
     if not grouped:
         del sources["tensor_clock"]
@@ -302,7 +311,8 @@ def timing_of(product: str, arch: str, rates: Rates | None) -> Timing | None:
         low=H200.low / wider,
         high=H200.high * wider,
         ratio_error=H200.ratio_error * wider,
-        l2_slices=None,
+        l2_lookups=None,
+        l2_inputs=None,
         **dict.fromkeys(_H200_ALONE),
         fma=32 * 4 * 2 / rates.vector["fp32"],
         warp_products=warp_products,

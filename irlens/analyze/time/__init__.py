@@ -21,7 +21,7 @@ import msgspec
 from irlens.analyze.time.counts import Counts
 from irlens.gpus import Gpu
 from irlens.gpus.gpu import Product
-from irlens.gpus.timing import Timing
+from irlens.gpus.timing import PIECE_BYTES, Timing
 from irlens.model.estimate import Bound, TimeEstimate
 from irlens.model.terms import no_time_model
 
@@ -36,8 +36,6 @@ _PIPE = ("l1", "shared")
 _DIRTY = 0.37
 #: Part of the bytes that memory moves up to which reads are too few to slow its writes.
 _FEW = 0.02
-#: Bytes that memory delivers at once.
-_PIECE = 64
 #: Microseconds in which the way to memory fills and drains, if it is busy for as long: copies of
 #: 0.25 to 8 MB take an H100 0.8 to 1.1 µs beyond an empty kernel and their bytes, and of 4 B 0.2.
 _FILLING = 1.0
@@ -133,13 +131,13 @@ def _work(counts: Counts, gpu: Gpu, timing: Timing, product: Product) -> _Work:
     moved = counts.dram_bytes + _written_back(counts, product.l2_bytes or 0)
     opening = 0.0
     if timing.pieces is not None:
-        opening = counts.pieces * max(0.0, 1 / timing.pieces - _PIECE / bandwidth)
+        opening = counts.pieces * max(0.0, 1 / timing.pieces - PIECE_BYTES / bandwidth)
     parts["dram"] = (moved / bandwidth + opening) * 1e6
     ports = counts.l2_bytes / (timing.port * timing.port_share * sms) * 1e6 / clock
     crossing = counts.crossed_bytes / timing.crossing * 1e6 if timing.crossing else 0.0
-    cycles = max(counts.input_cycles, counts.lookups)
-    slices = cycles / timing.l2_slices * 1e6 if timing.l2_slices else 0.0
-    own = max(ports, slices, counts.colliding_us, counts.sent_cycles * share)
+    inputs = counts.input_cycles / timing.l2_inputs * 1e6 if timing.l2_inputs else 0.0
+    lookups = counts.lookups / timing.l2_lookups * 1e6 if timing.l2_lookups else 0.0
+    own = max(ports, inputs, lookups, counts.colliding_us, counts.sent_cycles * share)
     parts["l2"] = max(own, crossing)
     busy = {name: time for name, time in parts.items() if name not in _PIPE}
     busy["pipe"] = _pipe_cycles(counts, timing) * share

@@ -25,6 +25,7 @@ from msgspec.structs import replace
 
 from irlens.analyze.time.l1_requests import Occupied, occupied
 from irlens.analyze.traffic import Footprint, Survey, Updates
+from irlens.gpus.timing import PIECE_BYTES
 from irlens.isa.mlir.global_memory import BULK_LOADS, BULK_STORES
 from irlens.model.source import SourceLocation, Span
 from irlens.model.traffic import Traffic
@@ -143,8 +144,8 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
         """Cycles for which requests occupy the inputs of the L2's slices.
 
         One for each sector that is written, and one for each line of a request that reads it or
-        writes sectors in part, as lts__xbar2lts_cycles_active of an H100 has them; whole lines
-        that an H200 writes take four. Loads are taken to ask for whole lines.
+        writes sectors in part, as lts__xbar2lts_cycles_active of an H100 and an H200 has them.
+        Loads are taken to ask for whole lines.
         """
         sectors = (self.written_bytes + self.local_written_bytes) / _SECTOR_BYTES
         asked = self.l2_read_bytes + self.local_bytes - self.local_written_bytes
@@ -204,10 +205,10 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
         return held / (held + self.l2_read_bytes) if held else 0.0
 
 
+#: Part of the L2 by which what an SM reads again may miss or exceed it, and is held in part.
+_FADING = 0.08
 #: Bytes of a line of the L2, and of a sector.
 _LINE, _SECTOR_BYTES = 128, 32
-#: Bytes that memory delivers at once.
-_PIECE = 64
 #: Bytes of the sectors that a CTA touches over those that it uses, from where on others are taken
 #: to use the rest.
 _PARTLY = 1.5
@@ -253,15 +254,12 @@ def transfers(
     held, evicted = _read_again(launch, program, loops, wave, caches, bypassing)
     missed = loads * (1 - max(0.0, again - evicted))
     read = _from_memory(launch, footprint, program, wave, caches)
-    written: float = footprint.written_bytes
-    before = read, written
+    more = 0.0, 0.0
     if not wave.looping:
         more = _scattered(footprint, read, program, wave, caches, in_groups)
-        read, written = read + more[0], written + more[1]
-    filled = 0.0
-    if (read, written) == before:
-        filled, written = _filled(footprint, traffic, caches)
-        read += filled
+    if not any(more):
+        more = _filled(footprint, traffic, caches)
+    read, written = read + more[0], footprint.written_bytes + more[1]
     missed_local, local, beyond = _local(spilled, caches)
     lines = _by_direction(launch)
     fewest = [replace(each, sectors=each.ideal_sectors) for each in traffic.accesses]
@@ -278,7 +276,7 @@ def transfers(
         local_written_bytes=spilled.written_bytes if spilled is not None else 0.0,
         local_missed=missed_local,
         local_dram_bytes=beyond,
-        pieces=(read * _apart(launch, "load") + written * _apart(launch, "store")) / _PIECE,
+        pieces=(read * _apart(launch, "load") + written * _apart(launch, "store")) / PIECE_BYTES,
         load_lines=lines["load"],
         store_lines=lines["store"],
         partial_lines=_written_in_part(launch),
@@ -322,7 +320,7 @@ def _apart(launch: Survey, direction: str) -> float:
 
 
 def _filled(footprint: Footprint, traffic: Traffic, caches: Caches) -> tuple[float, float]:
-    """Return the bytes that are read to fill sectors that are written in part, and those written.
+    """Return how many bytes more are read and written as sectors are written in part.
 
     A sector that leaves the L2 in part takes the rest from memory first, with its neighbour: a
     store of 4 bytes to each 32 takes an H200 as long as a copy, and to each 64 1.4 times as long.
@@ -331,13 +329,12 @@ def _filled(footprint: Footprint, traffic: Traffic, caches: Caches) -> tuple[flo
     lacking = sectors - distinct
     if lacking <= 0 or any(each.distinct_read_bytes for each in traffic.arguments
                            if each.distinct_written_bytes):  # fmt: skip
-        return 0.0, footprint.written_bytes
+        return 0.0, 0.0
     widths = [each.width for each in traffic.accesses if each.direction == "store" and each.width]
     most = _SECTOR_BYTES - min((*widths, _SECTOR_BYTES - 1))
     in_part = min(1.0, lacking / most * _SECTOR_BYTES / sectors)
     in_part *= _beyond(sectors, caches.l2 / 2)
-    written = footprint.written_bytes + in_part * (sectors - footprint.written_bytes)
-    return in_part * footprint.written_bytes, written
+    return in_part * footprint.written_bytes, in_part * (sectors - footprint.written_bytes)
 
 
 def _touched_again(program: Survey, bypassing: Collection[SourceLocation]) -> float:
@@ -504,15 +501,16 @@ def _brought(
 def _evicted(size: float, caches: Caches, readers: float) -> float:
     """How much of data that one operation of CTAs reads again has been evicted, 0..1.
 
-    SMs of an H200 that read parts of their own again find all in it up to 0.92 of what it holds,
-    and nothing from 1.08 on. Each half keeps copies of what its SMs read, so that less is left.
+    SMs of an H200 that read parts of their own again find all of it where that is less than the L2
+    holds by ``_FADING``, and nothing where it is more by as much. Each half keeps copies of what
+    its SMs read, so that less is left.
 
     Args:
         readers: CTAs of a wave that read each of them, at least 1.
     """
     alone = 0.5 ** (readers - 1)
     room = caches.l2 / (2 - alone)
-    return _beyond(size, room * (1 - 0.08 * alone), until=caches.l2 * (1 + 0.08 * alone))
+    return _beyond(size, room * (1 - _FADING * alone), until=caches.l2 * (1 + _FADING * alone))
 
 
 def _beyond(size: float, capacity: float, until: float | None = None) -> float:

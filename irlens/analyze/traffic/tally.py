@@ -15,13 +15,14 @@ from irlens.analyze.warp_requests import (
     free_bits,
     places_in_lines,
 )
+from irlens.gpus.timing import PIECE_BYTES
 
 #: Bases that are gathered before their bytes are joined: as many as programs evaluated at once.
 _GATHERED = 1 << 15
 #: Distance between the bytes of neighbouring waves in one set; no tensor is as large.
 _WAVE_STRIDE = 1 << 42
-#: Bytes of a piece that memory delivers, of a line of the L2, and of a page of memory.
-_PIECE, _LINE, _PAGE = 64, 128, 2048
+#: Bytes of a line of the L2, and of a page of memory.
+_LINE, _PAGE = 128, 2048
 
 
 class Outside:
@@ -136,12 +137,12 @@ def _apart(tiles: Tiles, accessed: ByteSet, element_bytes: int) -> float:
                 order = np.argsort(programs, kind="stable")
                 first = order[np.flatnonzero(np.diff(programs[order], prepend=-1))]
                 accessed.add(distinct(bases[first]), *pattern.runs(element_bytes))
-        pieces, lines, pages = map(accessed.granules, (_PIECE, _LINE, _PAGE))
+        pieces, lines, pages = map(accessed.granules, (PIECE_BYTES, _LINE, _PAGE))
     except TooManyIntervalsError:
         return 0.0
     if not pieces:
         return 0.0
-    most = _PAGE // _PIECE
+    most = _PAGE // PIECE_BYTES
     return (2 * lines / pieces - 1) * max(0.0, log2(most * pages / pieces) / log2(most))
 
 

@@ -225,8 +225,8 @@ def test_the_way_between_the_halves_of_the_l2_binds_where_memory_is_less_busy(
 
 def test_the_rate_of_the_slices_is_known_of_gpus_that_were_measured_alone() -> None:
     timings = [gpus.find(name).timing for name in ("h100", "h200", "h100-pcie", "a100")]
-    rates = [each and each.l2_slices for each in timings]
-    assert rates == [1.37e11, 1.58e11, None, None]
+    rates = [each and (each.l2_lookups, each.l2_inputs) for each in timings]
+    assert rates == [(1.37e11, 1.37e11), (1.58e11, 1.46e11), (None, None), (None, None)]
 
 
 def test_memory_is_slower_where_it_turns_from_reading_to_writing() -> None:

@@ -293,6 +293,28 @@ def test_each_line_and_each_written_sector_enters_the_l2() -> None:
 
 
 @pytest.mark.parametrize(
+    ("apart", "lines", "partial", "cycles"),
+    [
+        (1, 524_288, 0, 2_110_615),
+        (2, 1_048_576, 1_048_576, 5_256_529),
+        (4, 2_097_152, 2_097_152, 10_499_526),
+        (8, 4_194_304, 4_194_304, 20_988_186),
+    ],
+)
+def test_cycles_of_the_l2s_inputs_are_those_that_an_h200_counts(
+    apart: int, lines: int, partial: int, cycles: int
+) -> None:
+    """lts__xbar2lts_cycles_active of 16.8 million stores of a word, some words apart."""
+    found = Transfers(
+        load_sectors=0, store_sectors=4 * lines, bulk_read_bytes=0, bulk_written_bytes=0,
+        missed_sectors=0, dram_read_bytes=0, dram_written_bytes=0, store_lines=lines,
+        partial_lines=partial,
+    )  # fmt: skip
+    assert lines == apart * (1 << 19)
+    assert found.input_cycles == pytest.approx(cycles, rel=0.01)
+
+
+@pytest.mark.parametrize(
     ("lines", "sectors", "partial", "us"),
     [
         # What 786,432 or 196,608 requests more take an H200 longer (store of patterns.py), by the
@@ -315,8 +337,8 @@ def test_whole_lines_enter_the_l2_in_a_cycle_for_each_sector(
     )  # fmt: skip
     timing = gpus.find("h200").timing
     assert timing is not None
-    assert timing.l2_slices is not None
-    assert found.input_cycles / timing.l2_slices * 1e6 == pytest.approx(us, rel=0.09)
+    assert timing.l2_inputs is not None
+    assert found.input_cycles / timing.l2_inputs * 1e6 == pytest.approx(us, rel=0.02)
 
 
 @pytest.mark.parametrize(
