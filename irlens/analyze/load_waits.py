@@ -35,13 +35,13 @@ def why_no_more(facts: Facts, pipeline: Pipeline, stages: int, iterations: int =
 
 
 def waits_are_short(facts: Facts) -> str:
-    """Return that no stages shorten a launch, as it hardly waits for loads; empty if they may."""
+    """Return why no number of stages shortens a launch; empty where it waits for its loads."""
     waits = facts.share_of_waits()
     if waits is None or waits >= RESOLUTION:
         return ""
     return (
-        "more stages hardly help: if no load were waited for, the launch would take less than"
-        f" {percent(RESOLUTION)} less time"
+        "more stages hardly help: even if every load were as fast as one from the L1, the launch is"
+        f" estimated to take less than {percent(RESOLUTION)} less time"
     )
 
 

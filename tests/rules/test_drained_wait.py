@@ -50,7 +50,10 @@ def test_loads_that_share_the_stages_need_more_of_them(look: Look) -> None:
 
 def test_no_stages_are_asked_for_that_do_not_help(facts_of: Callable[..., Facts]) -> None:
     facts = facts_of("tile_sum.py", STAGES=2)
-    for share, hint in ((0.01, "more stages hardly help: if no load"), (0.5, "ask for 3 stages")):
+    for share, hint in (
+        (0.01, "more stages hardly help: even if every load"),
+        (0.5, "ask for 3 stages"),
+    ):
         (found,) = with_waits(facts, share)
         assert found.hint.startswith(hint)
 

@@ -176,8 +176,8 @@ def test_stages_are_asked_for_as_long_as_they_help(facts_of: Callable[..., Facts
     ahead = "request num_stages=5: each of them then runs one iteration farther ahead"
     assert hint() == hint(0.03) == ahead
     assert hint(0.029) == (
-        "more stages hardly help: if no load were waited for, the launch would take less than 3 %"
-        " less time"
+        "more stages hardly help: even if every load were as fast as one from the L1, the launch is"
+        " estimated to take less than 3 % less time"
     )
     assert hint(0.5, bytes_per_iteration=1 << 18).startswith("5 stages would take 26")
     assert hint(0.5, bytes_per_iteration=1 << 18).endswith("and a CTA has at most 232,448 B")
