@@ -66,7 +66,7 @@ def _compile_in_child(
 
 @lru_cache(maxsize=1)
 def load_inspection() -> None:
-    """Import what makes reports, and exempt it from garbage collection: it stays."""
+    """Import the modules that make reports, and exclude them from garbage collection."""
     import irlens.report.inspection  # noqa: F401
 
     gc.freeze()

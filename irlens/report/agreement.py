@@ -106,7 +106,7 @@ class _Text:
 
     @cached_property
     def module(self) -> str:
-        """The line that begins a module of MLIR."""
+        """The line that opens the MLIR module."""
         return module_line(self.content[:_HEAD])
 
     @cached_property

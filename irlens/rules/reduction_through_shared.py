@@ -90,9 +90,11 @@ def _is_exchange(reduce: Operation, elements: int) -> bool:
 
 
 def _spread(module: Module, reduce: Operation) -> tuple[int, int, int, int] | None:
-    """Return the length of the reduced axis, its warps, enough for the axis and for the tile.
+    """Return how a reduction is spread over warps; ``None`` if half of them do not hold the axis.
 
-    ``None`` if half of the warps would not hold the axis.
+    Returns:
+        The elements of the reduced axis, the warps that hold them, the fewest that can hold them,
+        and the fewest that can hold the whole tile.
     """
     tensor = reduce.operand_type
     layout, bits, along = blocked(module, tensor), tensor.element.bits, reduce.integer("axis")

@@ -653,7 +653,7 @@ def _otherwise(finding: Finding, same: list[Finding]) -> str:
 
 
 def _is_slower(experiment: Experiment) -> bool:
-    """Whether the kernel is estimated to take notably longer with a change."""
+    """Whether a change lengthens the estimated time by more than ``RESOLUTION``."""
     before, after = experiment.before_us, experiment.after_us
     return before is not None and after is not None and after > before * (1 + RESOLUTION)
 

@@ -322,7 +322,7 @@ def stages_of_its_own(symptom: Symptom) -> Iterator[Change]:
 
 
 def _loads_before(module: Module, loop: Operation, branch: Operation) -> Iterator[Change]:
-    """Yield the loads that a condition guards before it, in a loop with stages of its own."""
+    """Yield the loop with stages of its own, and a branch's loads moved before the branch."""
     loads = [each for each in module.body(branch) if each.does in ("load", "load tile")]
     parts = [inside(module, each, branch) for each in loads]
     moved = {one.index: one for part in parts for one in part or ()}

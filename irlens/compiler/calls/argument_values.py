@@ -159,7 +159,7 @@ def has_contents(value: ConstexprValue) -> TypeGuard[str]:
 
 
 def with_numbers(text: str, names: Names, where: str) -> str:
-    """Return a text of contents with numbers in place of the sizes in its shape and its values.
+    """Return a description of contents in which numbers replace the names of sizes.
 
     Raises:
         CaptureError: A size has no value, or is none of a dimension.

@@ -59,7 +59,10 @@ def with_contents(captures: Iterable[Capture], request: Request) -> list[Capture
 
 
 def _given(request: Request) -> dict[str, str]:
-    """Return what arguments say of contents, those of the description first, in numbers."""
+    """Return how arguments describe their contents, by name, with numbers in place of sizes.
+
+    An argument of the request takes precedence over that of the kernel's description.
+    """
     described = find_kernel(request.kernel).description or Description(args={})
     texts = {n: (v, f"--arg {n}") for n, v in request.args.items()}
     texts = {n: (v, n) for n, v in described.args.items()} | texts

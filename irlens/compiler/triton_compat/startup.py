@@ -1,4 +1,4 @@
-"""Let Triton look up what it needs natively, without what compiling does not need."""
+"""Prepares how Triton looks up the classes of arguments, without importing PyTorch or Gluon."""
 
 import sys
 import threading
@@ -14,8 +14,8 @@ from triton.runtime import jit
 from irlens.compiler.import_hooks import after_import
 
 _GLUON = "triton.experimental.gluon"
-#: What Triton up to 3.9 takes of Gluon's modules: classes of arguments, which its binder tells
-#: apart, and functions that its code generator computes while it compiles.
+#: Names that Triton up to 3.9 imports from Gluon's modules: classes of arguments that its binder
+#: distinguishes, and functions that its code generator evaluates at compile time.
 _TAKEN = {
     "language": ("static_assert", "static_print"),
     "nvidia.hopper": ("TensorDescriptor", "TensorDescriptorIm2Col"),
@@ -68,7 +68,7 @@ class _NoTorch(MetaPathFinder):
         self._thread = threading.get_ident()
 
     def find_spec(self, name: str, path: object, target: object = None) -> None:
-        """Raise ``ModuleNotFoundError`` for PyTorch; leave others to the next finder."""
+        """Raise ``ModuleNotFoundError`` for PyTorch; return ``None`` for any other module."""
         if name == "torch" and threading.get_ident() == self._thread:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 

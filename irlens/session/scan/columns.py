@@ -91,7 +91,7 @@ def _value(capture: Capture, inspected: "Inspection | Report", key: str) -> Scan
     return list(values) if figure.scope != "report" else values[0]
 
 
-#: How a column is read that shows no figure, by its key.
+#: Readers of the columns that show no figure, by key.
 _READ: "Mapping[str, Callable[[Inspection | Report], ScanValue]]" = {
     KERNEL: lambda of: of.kernel,
     "target": lambda of: of.target.name if of.target is not None else None,
