@@ -4,6 +4,7 @@ import hashlib
 import re
 import struct
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import TypeVar
 
 import msgspec
@@ -240,8 +241,13 @@ _HEAD = 1 << 16
 
 def module_number(name: str, text: str) -> int | None:
     """Return an integer attribute of a ttgir module ("num-warps"); ``None`` if there is none."""
-    found = re.search(rf'"(?:ttg|triton_gpu)\.{name}" = (\d{{1,10}}) : i32', text)
+    found = _number_pattern(name).search(text)
     return int(found[1]) if found else None
+
+
+@lru_cache(maxsize=8)
+def _number_pattern(name: str) -> re.Pattern[str]:
+    return re.compile(rf'"(?:ttg|triton_gpu)\.{name}" = (\d{{1,10}}) : i32')
 
 
 def module_line(head: bytes) -> str:

@@ -44,7 +44,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         sort: Columns to sort by, each descending or not; where empty, by rank where the rows are
             ranked, otherwise by path.
         sums_up: Whether a summary is wanted, which needs every capture's digest.
-        jobs: Worker processes; ``None``: as many as there are cores if text has to be parsed.
+        jobs: Worker processes; ``None``: as many as there are cores, where there is work for them.
         cluster: The workers of a cluster, which read the entries instead.
     """
 
@@ -91,9 +91,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def workers(self) -> int:
         """The number of processes to read entries in."""
-        if self.jobs is not None:
-            return self.jobs
-        return processes.processors() if self.parses else 1
+        return processes.processors() if self.jobs is None else self.jobs
 
     @property
     def parses(self) -> bool:

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: As many entries are read in this process first: starting workers takes as long.
-_FEW = 24
+#: As many entries are read in this process first, if they are parsed and if they are not: starting
+#: workers takes as long.
+_FEW, _FEW_UNPARSED = 24, 500
 #: The fewest and the most entries that are read together. One run of nvdisasm lists the machine
 #: code of all of them, and starts longer than it works.
 _BATCH, _MOST = 8, 64
@@ -57,7 +58,7 @@ class Reader(Generic[T]):
     def __init__(self, jobs: int, cluster: "WorkerPool | None" = None, parsed: int = 0) -> None:
         self._jobs = jobs if cluster is None else cluster.width
         self._parsed = parsed
-        self._size = max(_BATCH, min(_MOST, parsed // self._jobs))
+        self._size = max(_BATCH, min(_MOST, parsed // self._jobs)) if parsed else _MOST
         self._cluster = cluster
         self._pool: ProcessPoolExecutor | None = None
         self._number = 0
@@ -83,7 +84,7 @@ class Reader(Generic[T]):
     ) -> Iterator[tuple[T, EntryRows]]:
         """Put an entry in line to be read; yield what is ready and first in line."""
         self._number += 1
-        here = self._cluster is None and (self._jobs == 1 or self._number <= _FEW)
+        here = self._cluster is None and (self._jobs == 1 or self._number <= _FEW_UNPARSED)
         if here and not self._parsed:
             (rows,) = read_rows([Wanted(directory, tuple(keys), listing)])
             self._queue.append(_Waiting(tag, rows))

@@ -4,11 +4,12 @@ import gzip
 import os
 import shutil
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from irlens.artifacts import report_cache, scan_index, store
+from irlens.artifacts import pools, report_cache, scan_index, store
 from irlens.artifacts.entries import Broken
 from irlens.artifacts.load import load
 from irlens.model.scan import ScanValue
@@ -172,22 +173,34 @@ def test_values_read_later_belong_to_the_same_files(
     assert (row["resources.registers"], row["resources.local_bytes"]) == (72, 0)  # and not 64
 
 
-def test_workers_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader_pool, "_FEW", 1)
-    monkeypatch.setattr(reader_pool, "_BATCH", 2)
-    monkeypatch.setattr(reader_pool, "_AHEAD", 1)
+@pytest.mark.parametrize("columns", [DEFAULT, ("registers", "occupancy")], ids=["all", "cheap"])
+def test_workers_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: tuple[str, ...]
+) -> None:
+    small = {"_FEW": 1, "_FEW_UNPARSED": 1, "_BATCH": 2, "_MOST": 2, "_AHEAD": 1}
+    for name, number in small.items():
+        monkeypatch.setattr(reader_pool, name, number)
+    started: list[int] = []
+    original = pools.start_pool
+
+    def start(workers: int) -> ProcessPoolExecutor:
+        started.append(workers)
+        return original(workers)
+
+    monkeypatch.setattr(pools, "start_pool", start)
     root = tmp_path / "many"
     for number in range(13):
         shutil.copytree(CAPTURES / ("softmax-t4", "spill-h100")[number % 2], root / f"{number:02}")
-    (root / "04" / "softmax_kernel.ptx").write_bytes(b"\0")
+    (root / "04" / "softmax_kernel.cubin").write_bytes(b"\0")
     results = []
     for jobs in (1, 2):
         shutil.rmtree(tmp_path / "store", ignore_errors=True)
         skipped: list[Broken] = []
-        found = list(Scanner(request(root, *DEFAULT, jobs=jobs), skipped.append).rows())
+        found = list(Scanner(request(root, *columns, jobs=jobs), skipped.append).rows())
         assert [broken.path.name for broken in skipped] == ["04"]
         results.append(found)
     assert results[0] == results[1]
+    assert started == [2]
     names = [Path(str(row["path"])).name for row in results[0]]
     assert names == [f"{number:02}" for number in range(13) if number != 4]
 
