@@ -442,9 +442,11 @@ class Inspection:
     def findings_of(self, code: str) -> list[Finding]:
         """Return the findings of one rule, and what it finds where it is asked for by name.
 
-        The programs of the launch are evaluated only if the rule looks at what they move.
+        The programs of the launch are evaluated only if the rule looks at what they move: the hints
+        of the rule's own findings do not ask whether the launch waits for its loads.
         """
-        return [*rules.run(self.facts, code), *rules.answers(code, lambda: self.facts)]
+        facts = msgspec.structs.replace(self.facts, share_of_waits=lambda: None)
+        return [*rules.run(facts, code), *rules.answers(code, lambda: self.facts)]
 
     @cached_property
     def facts(self) -> Facts:

@@ -241,9 +241,9 @@ class _Laboratory:
         report = self.report
         found = [each for each in report.findings if not wanted or each.code in wanted]
         for code in sorted(wanted):
-            known = [each for each in found if each.code == code]
+            known = {(each.message, each.source) for each in found if each.code == code}
             of_code = self._outcomes.of(self._capture).findings(code)
-            found += [each for each in of_code if each not in known]
+            found += [each for each in of_code if (each.message, each.source) not in known]
         if missing := sorted(wanted - {each.code for each in found}):
             raise IrlensError(
                 f"{report.kernel} has no finding {missing[0]}",
