@@ -42,12 +42,12 @@ def find_local_words(section: SectionBody, first: range, writes: Sequence[int]) 
     for index, each in enumerate(section.instructions):
         if each.opcode in units.LOCAL:
             offset = stack_offset(each)
-            if offset is None or offset % _WORD:
+            if offset is None:
                 return LocalWords(REGISTERS, {})
-            count = -(-units.lane_bytes(each) // _WORD)
+            last = offset + units.lane_bytes(each) - 1
             words[each.offset] = tuple(
                 known.setdefault(word, REGISTERS + len(known))
-                for word in range(offset // _WORD, offset // _WORD + count)
+                for word in range(offset // _WORD, last // _WORD + 1)
             )
         elif writes[index] & STACK_POINTER and (words or index not in first):
             return LocalWords(REGISTERS, {})
@@ -71,7 +71,8 @@ def as_step(instruction: Instruction, words: tuple[int, ...]) -> Step:
         at = position(register.file, register.index)
     if at is None and not stores:
         return lambda _: None
-    is_whole = instruction.guard is None and units.lane_bytes(instruction) % _WORD == 0
+    # ptxas also spills values of 16 bits, into either half of a word: such a word is data.
+    is_whole = instruction.guard is None and units.lane_bytes(instruction) == len(words) * _WORD
 
     def run(state: State) -> None:
         for number, word in enumerate(words):

@@ -271,6 +271,15 @@ def test_local_memory_that_is_not_understood_is_data(old: str, new: str) -> None
         machine(text).follow(ThreadInputs({0x210: 3000}, {}))
 
 
+def test_values_of_16_bits_beside_a_spilled_counter_are_data() -> None:
+    beside = SPILLED.replace("FADD R5, R5, 1", "LDL.S16 R5, [R1+0x6]")
+    assert beside != SPILLED
+    assert machine(beside).follow(ThreadInputs({0x210: 3000}, {})).counts()[1] == 1000
+    over = SPILLED.replace("FADD R5, R5, 1", "STL.S16 [R1+0xa], R5")
+    with pytest.raises(UnknownPathError, match="depends on data"):
+        machine(over).follow(ThreadInputs({0x210: 3000}, {}))
+
+
 def test_a_spilled_pair_keeps_both_words() -> None:
     text = (
         SPILLED.replace("STL.64 [R1+0x8], RZ", "STL.64 [R1+0x4], R6")
