@@ -73,7 +73,12 @@ _SHARED_ACCESSES: dict[str, SharedAccess] = {
 
 
 def shared_access(instruction: Instruction) -> SharedAccess | None:
-    """Return what an instruction does in shared memory; ``None`` for nothing."""
+    """Return what an instruction does in shared memory; ``None`` for nothing.
+
+    ptxas puts ``@!PT LDS RZ, [RZ]`` in front of asynchronous copies, which accesses nothing.
+    """
+    if instruction.guard is not None and instruction.guard.never:
+        return None
     return _SHARED_ACCESSES.get(instruction.opcode)
 
 
