@@ -29,11 +29,15 @@ def start_tracker() -> None:
 
 
 class SafeProcess(SpawnProcess):
-    """A process that imports nothing from the working directory as it starts."""
+    """A process that imports nothing from the working directory as it starts.
+
+    It starts with Ctrl-C and SIGTERM held back, until its initializer accepts them.
+    """
 
     def start(self) -> None:
         """Start it."""
-        with processes.with_variables(_SAFE_PATH):
+        start_tracker()  # its own start would end the block
+        with processes.deferred_interrupts(), processes.with_variables(_SAFE_PATH):
             super().start()
 
 
@@ -48,8 +52,17 @@ def start_pool(workers: int) -> ProcessPoolExecutor:
 
     Where a fork is safe they start with the modules that this process has loaded.
     """
-    context: BaseContext = get_context("fork") if processes.can_fork() else _safe_context()
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
+    forks = processes.can_fork()
+    context: BaseContext = get_context("fork") if forks else _safe_context()
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
+    if forks:
+        try:
+            with processes.deferred_interrupts():
+                pool.submit(int)  # forks all workers
+        except BaseException:
+            kill(pool)
+            raise
+    return pool
 
 
 def _safe_context() -> BaseContext:
@@ -77,6 +90,7 @@ def end(pool: ProcessPoolExecutor) -> None:
 
 def _start_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to all processes
+    processes.accept_interrupts()
     end_with_parent()
 
 

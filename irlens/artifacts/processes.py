@@ -7,6 +7,7 @@ safe where there are threads, and follows the thread that forked.
 """
 
 import os
+import signal
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ import msgspec
 _SHELL = "/bin/sh"
 #: Kills the group "$0" (0: the shell's own) at the end of stdin; a line means that it has ended.
 _GUARD = 'read -r ended || kill -s KILL -- "$0"'
+#: What interrupts a command.
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
 
 
 def group() -> int:
@@ -46,6 +49,30 @@ def can_fork() -> bool:
     import threading
 
     return sys.platform == "linux" and threading.active_count() == 1
+
+
+@contextmanager
+def deferred_interrupts() -> Iterator[None]:
+    """Hold back Ctrl-C and SIGTERM until the block ends, also in processes that are started in it.
+
+    One that arrives during a fork would be raised in a callback of ``os.register_at_fork``, such as
+    that of ``logging``, where Python prints a traceback, ignores it, and runs on. A new process
+    would end with a traceback while it imports.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def accept_interrupts() -> None:
+    """Accept Ctrl-C and SIGTERM in a process that was started while they were held back."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
 
 
 @lru_cache(maxsize=1)

@@ -26,6 +26,7 @@ from typing import BinaryIO, NoReturn, TypeAlias
 
 import msgspec
 
+from irlens.artifacts import processes
 from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.compiler import compile_request
 from irlens.compiler.compiler_output import report_crashes_to
@@ -154,15 +155,16 @@ def _start() -> _Child:
         stream.flush()  # or the child may write it again
     parent, temporary = os.getpid(), TemporaryFolder()
     gc.freeze()  # what was imported stays, and collections would copy what they visit
-    pid = os.fork()
-    if pid == 0:
-        for ours in (requests, answers, crash):
-            os.close(ours)
-        report_crashes_to(crash_end)
-        os.environ["TMPDIR"] = tempfile.tempdir = temporary.name
-        # Triton asks all installed packages for others, which compile for no GPU that irlens knows.
-        os.environ["TRITON_BACKENDS_IN_TREE"] = "1"
-        _serve(parent, os.fdopen(request_end, "rb"), os.fdopen(answer_end, "wb"))
+    with processes.deferred_interrupts():
+        pid = os.fork()
+        if pid == 0:
+            for ours in (requests, answers, crash):
+                os.close(ours)
+            report_crashes_to(crash_end)
+            os.environ["TMPDIR"] = tempfile.tempdir = temporary.name
+            # Triton asks all installed packages for others, for no GPU that irlens knows.
+            os.environ["TRITON_BACKENDS_IN_TREE"] = "1"
+            _serve(parent, os.fdopen(request_end, "rb"), os.fdopen(answer_end, "wb"))
     for theirs in (request_end, answer_end, crash_end):
         os.close(theirs)
     atexit.register(end)  # so that nothing is left, and the system's accounts have its time
@@ -175,6 +177,7 @@ def _serve(parent: int, requests: BinaryIO, answers: BinaryIO) -> NoReturn:
     """Answer requests until the parent closes the pipe."""
     code = 0
     try:
+        processes.accept_interrupts()
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         while os.getppid() == parent:

@@ -297,19 +297,14 @@ class _Process(SafeProcess):
 
     ``multiprocessing`` would: a script that calls the library at its top level called it again in
     each worker. Workers need nothing of it, tasks are irlens's own functions and bytes.
-
-    It starts with Ctrl-C blocked, which would end it with a traceback while it still imports.
     """
 
     def start(self) -> None:
-        start_tracker()  # its own start would unblock the signal
         main = sys.modules["__main__"]
         sys.modules["__main__"] = ModuleType("__main__")
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             super().start()
         finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             sys.modules["__main__"] = main
 
 
@@ -351,7 +346,7 @@ def _start_worker(logs: str, collections: tuple[int, int, int]) -> None:
     gc.set_threshold(*collections)
     os.environ["TMPDIR"] = logs
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    processes.accept_interrupts()
     log = os.open(Path(logs, str(os.getpid())), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
     with suppress(OSError):  # a file system that has no locks
         locks.share(log)  # with all processes that it starts

@@ -66,6 +66,8 @@ def _captures(entry: Wanted) -> list[Capture | Broken]:
         files = list_files(entry.directory) if entry.listing is None else entry.listing
     except OSError as error:  # deleted meanwhile
         return [Broken(entry.directory, f"cannot be read: {error.strerror}")]
+    if not files.holds_entry:  # the directory is still there
+        return [Broken(entry.directory, "its files were deleted during the scan")]
     return list(load_entry(entry.directory, files))
 
 

@@ -173,6 +173,14 @@ def test_values_read_later_belong_to_the_same_files(
     assert (row["resources.registers"], row["resources.local_bytes"]) == (72, 0)  # and not 64
 
 
+def test_an_entry_that_lost_its_files_since_it_was_listed_is_skipped(cache: Path) -> None:
+    directory = cache / "softmax-h100"
+    for child in directory.iterdir():
+        shutil.rmtree(child) if child.is_dir() else child.unlink()
+    (rows,) = entry_rows.read_rows([entry_rows.Wanted(directory, ("kernel",))])
+    assert rows.broken == [Broken(directory, "its files were deleted during the scan")]
+
+
 @pytest.mark.parametrize("columns", [DEFAULT, ("registers", "occupancy")], ids=["all", "cheap"])
 def test_workers_change_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: tuple[str, ...]
