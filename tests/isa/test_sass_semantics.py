@@ -121,6 +121,7 @@ def test_arrays_of_lanes_are_computed_with_as_numbers_or_refused(code: str) -> N
             0,
         ),
         ("IMAD.WIDE.U32.X R0, R1, R2, RZ, P0", {"R1": 3, "R2": 5, "P0": 1}, 16),
+        ("UIADD3.64 UR4, UPT, UPT, UR4, 0x1, URZ; MOV R0, UR5", {"UR4": 0xFFFFFFFF, "UR5": 6}, 7),
         ("LEA R0, R1, UR4, 0x2", {"R1": 3, "UR4": 100}, 112),
         ("LEA.HI R0, R1, R2, RZ, 0x5", {"R1": 0xF8000000, "R2": 1}, 32),
         ("SHF.R.S32.HI R0, RZ, 0x2, R1", {"R1": 0xFFFFFFF8}, 0xFFFFFFFE),

@@ -24,7 +24,8 @@ from irlens.isa.sass.operands import (
 def add(form: Form) -> Step | None:
     """IADD3 and its kin: a sum of up to three, with carries out and in."""
     if "64" in form.modifiers:
-        if form.carries:
+        # UIADD3.64 of sm_120 writes UPT where nothing is carried out.
+        if "X" in form.modifiers or any(form.put(each) is not None for each in form.carries):
             return None
         return wide(form, [form.pair(each) for each in form.sources], lambda *v: sum(v))
     reads = form.values()
