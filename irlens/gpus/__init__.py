@@ -77,7 +77,12 @@ _GPUS = [
         replace(
             _ARCHS[product.arch],
             product=product,
-            timing=timing_of(product.name, product.arch, RATES.get(product.arch)),
+            timing=timing_of(
+                product.name,
+                product.arch,
+                RATES.get(product.arch),
+                half_rate_fp32=product.half_rate_fp32_accumulation,
+            ),
         )
         for product in _PRODUCTS
     ),

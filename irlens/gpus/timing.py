@@ -45,6 +45,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
         pieces: Pieces of ``PIECE_BYTES`` a second that memory delivers where each is alone in its
             page; ``None`` where unknown.
         warp_products: Part of the tensor cores' rate that products of single warps reach.
+        fp32_sums: Part of it that products reach whose sums are fp32.
         tensor_clock: Clock in Hz under products of tensor cores; ``None`` for the peak clock.
         cta: Cycles between two CTAs that an SM receives.
         launch: Seconds that a launch takes besides its CTAs, caches cold.
@@ -91,6 +92,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     turning: float | None
     pieces: float | None
     warp_products: float
+    fp32_sums: float
     tensor_clock: float | None
     cta: float
     launch: float
@@ -115,7 +117,8 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
             "an efficiency is more than 1": self.dram_share <= 1
             and self.port_share <= 1
             and self.pipe_share <= 1
-            and self.warp_products <= 1,
+            and self.warp_products <= 1
+            and self.fp32_sums <= 1,
             "memory is nearer than the L2": self.memory >= self.l2 >= self.l1,
             "the range does not hold the estimate": self.low < 1 < self.high,
             "a number has no source": set(self.sources) == numbers,
@@ -197,6 +200,7 @@ H200 = Timing(
     turning=0.105,
     pieces=3.73e10,
     warp_products=0.625,
+    fp32_sums=1.0,
     tensor_clock=1.755e9,
     cta=160.0,
     launch=3.55e-6,
@@ -231,6 +235,7 @@ H200 = Timing(
         "pieces": f"{_PATTERNS}: lanes takes 112.5 µs and a launch for 4.19 million words that lie "
         "1 KB apart",
         "warp_products": _PAPER,
+        "fp32_sums": "NVIDIA, 'H100 Tensor Core GPU Architecture': one rate for both sums of fp16",
         "tensor_clock": "sm__cycles_elapsed over gpu__time_duration of the products in "
         "tests/data/h200/time: median",
         "cta": "launches of 262,144 CTAs in tests/data/h200/time: 160 µs whatever they do",
@@ -287,12 +292,17 @@ _WARP_PRODUCTS = {
 _WIDER, _WIDER_ELSEWHERE = 1.15, 1.6
 
 
-def timing_of(product: str, arch: str, rates: Rates | None) -> Timing | None:
+def timing_of(
+    product: str, arch: str, rates: Rates | None, *, half_rate_fp32: bool = False
+) -> Timing | None:
     """Return the timing of a product; ``None`` for an architecture that is not understood.
 
     A GPU that was not measured is taken to be like the H200, with floating-point units as fast as
     its own architecture's, and single warps' products at the full rate where there are no others.
     Its range is wider, above all where its architecture is another.
+
+    Args:
+        half_rate_fp32: See ``Product.half_rate_fp32_accumulation``.
     """
     if product in _MEASURED or arch not in _RELATIVES or rates is None:
         return _MEASURED.get(product)
@@ -305,6 +315,8 @@ def timing_of(product: str, arch: str, rates: Rates | None) -> Timing | None:
     warp_products, sources["warp_products"] = _WARP_PRODUCTS.get(
         arch, (1.0, H200.sources["warp_products"])
     )
+    if half_rate_fp32:
+        sources["fp32_sums"] = "NVIDIA, 'RTX Blackwell GPU Architecture', and those before it"
     wider = _WIDER if grouped else _WIDER_ELSEWHERE
     return replace(
         H200,
@@ -316,6 +328,7 @@ def timing_of(product: str, arch: str, rates: Rates | None) -> Timing | None:
         **dict.fromkeys(_H200_ALONE),
         fma=32 * 4 * 2 / rates.vector["fp32"],
         warp_products=warp_products,
+        fp32_sums=0.5 if half_rate_fp32 else 1.0,
         tensor_clock=H200.tensor_clock if grouped else None,
         measured=False,
         sources=sources,

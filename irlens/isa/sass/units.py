@@ -210,6 +210,15 @@ def multiply_adds(instruction: Instruction | Mnemonic) -> float:
     return rows * columns * depth * bits / 16 / warps
 
 
+def sums_in_fp32(instruction: Instruction | Mnemonic) -> bool:
+    """Whether it is a product of fp16, bf16, tf32 or fp8 whose sums are fp32.
+
+    Block-scaled products (QMMA.SF, OMMA.SF) do not count: NVIDIA gives those of fp4 one rate.
+    """
+    modifiers = instruction.modifiers
+    return instruction.opcode in ("HMMA", "QMMA") and "F32" in modifiers and "SF" not in modifiers
+
+
 def _sizes(shape: str) -> tuple[int, int, int]:
     """Read "64x128x16" or "16816"."""
     sizes = [int(size) for size in shape.split("x") if size.isdecimal()]

@@ -5,12 +5,13 @@ from msgspec.structs import replace
 
 from irlens import gpus
 from irlens.analyze import sass_cfg
-from irlens.analyze.time.cta_timeline import Timeline
+from irlens.analyze.time.cta_timeline import Timeline, tensor_cycles
 from irlens.analyze.time.loop_runs import Path, Segment
 from irlens.analyze.time.paths import PathFinder
 from irlens.isa import sass
 from irlens.isa.sass import units
 from irlens.isa.sass.operands import ThreadInputs
+from irlens.isa.sass.timing import demand
 from irlens.model.schedule import Control
 from irlens.model.source import SourceLocation
 
@@ -231,6 +232,31 @@ def test_a_loop_of_products_is_as_slow_as_the_tensor_cores() -> None:
     busy = 64 * 2 * 4 * 16 * 8 * 16 / (line.multiply_adds * line.timing.warp_products)
     ((taken,),) = line.durations_at([line.memory], section.instructions, flow, [path], control)
     assert taken == pytest.approx(busy, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("code", "times"),
+    [
+        ("HMMA.16816.F32.BF16 R8, R4, R6, R8", 2),
+        ("QMMA.16832.F32.E4M3.E4M3 R8, R4, R6, R8", 2),
+        ("HMMA.16816.F16 R8, R4, R6, R8", 1),
+        ("QMMA.SF.16832.F32.E4M3.E4M3.E8 R8, R4, R6, R8, R2, R3", 1),
+    ],
+)
+def test_sums_of_fp32_take_the_tensor_cores_of_a_geforce_twice_as_long(
+    code: str, times: int
+) -> None:
+    (instruction,) = (
+        sass.parse(f'.section .text.k,"ax",@progbits\nk:\n        /*0000*/  {code} ;')
+        .sections[0]
+        .instructions
+    )
+    geforce, workstation = gpus.find("rtx5090").timing, gpus.find("rtx-pro-6000").timing
+    assert geforce is not None
+    assert workstation is not None
+    asked = demand(instruction)
+    cycles = tensor_cycles(asked, workstation, 512)
+    assert tensor_cycles(asked, geforce, 512) == times * cycles > 0
 
 
 def test_one_warp_has_the_tensor_cores_of_its_sub_partition() -> None:
