@@ -232,6 +232,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         lines: Lines of Python whose instructions or pressure changed.
         code: Text of the lines of Python that the comparison mentions, by "file:line", where a
             capture holds the source.
+        code_before: Text of these lines on the first side, where the second has another text by
+            the same number.
         not_compared: Parts and figures that only one side knows, such as "pressure.sass", which is
             read on request, and findings that only one side could look for: "findings.IRL302".
         not_compared_because: Why, by the same names: which side lacks it, and its reason.
@@ -257,6 +259,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     lines: list[LineDelta]
     code: dict[str, str]
     not_compared: list[str]
+    code_before: dict[str, str] = {}
     not_compared_because: dict[str, str] = {}
     regain: list[str] = []
     time_ratio: TimeRatio | None = None

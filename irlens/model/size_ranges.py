@@ -118,9 +118,15 @@ def bound_ranges(trials: Sequence[Trial], axis: str) -> list[BoundRange]:
 
 
 def _ratio(runs: Sequence[Sequence[Trial]], at: int, axis: str) -> float:
-    """Return the ratio of the size at which a run ends, the next begins, to its first size."""
-    last = runs[at + 1][0] if at + 1 < len(runs) else runs[at][-1]
-    return (last.value(axis) or 1) / max(runs[at][0].value(axis) or 1, 1)
+    """Return the ratio of the size at which a run ends, the next begins, to its first size.
+
+    The last run has no next: it begins after the one before it, so that a single last size far
+    from the others has a range of its own.
+    """
+    is_last = at + 1 == len(runs)
+    first = runs[at - 1][-1] if is_last and at else runs[at][0]
+    last = runs[at][-1] if is_last else runs[at + 1][0]
+    return (last.value(axis) or 1) / max(first.value(axis) or 1, 1)
 
 
 def _longest(run: Sequence[Trial], axis: str) -> Bound | None:

@@ -68,6 +68,7 @@ from irlens.report.parsed import (
     with_machine_code,
 )
 from irlens.report.shared_costs import find_priced
+from irlens.rules import out_of_bounds
 
 if TYPE_CHECKING:
     from irlens.analyze.time.counting import CostedLaunch
@@ -447,6 +448,21 @@ class Inspection:
         """
         facts = msgspec.structs.replace(self.facts, share_of_waits=lambda: None)
         return [*rules.run(facts, code), *rules.answers(code, lambda: self.facts)]
+
+    @property
+    def accesses_outside(self) -> list[Finding]:
+        """Accesses outside of their tensor, found without what other rules look at."""
+        traffic = self.traffic
+        if traffic is None or not any(each.out_of_bounds for each in traffic.accesses):
+            return []
+        facts = Facts(
+            gpu=self._gpu,
+            config=self._capture.config,
+            resources=self._demand.resources,
+            ttir=self._parsed.source,
+            evaluate_launch=lambda: Moved(traffic),
+        )
+        return rules.run(facts, out_of_bounds.CODE)
 
     @cached_property
     def facts(self) -> Facts:

@@ -282,6 +282,7 @@ def from_launch(launch: Inspection) -> Result:
     return msgspec.structs.replace(
         _from_inspected(launch, time, values),
         reason=occupancy.why_refused if occupancy is not None else "",
+        findings=launch.accesses_outside,
         untimed="" if time is not None and time.estimate_us is not None else launch.why_untimed,
     )
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import irlens
 from irlens.diff.report import compare
+from irlens.diff.report.comparisons import across
 from irlens.figures import compared, elements
 from irlens.model.comparison import Comparison, Delta, FindingDelta, LoopDelta
 from irlens.model.memory import LoopLoad, SharedMemory
@@ -24,6 +25,7 @@ from irlens.model.report import (
 )
 from irlens.model.resources import Resources, WarpGroup
 from irlens.model.source import SourceLocation
+from irlens.render import Options, render
 from irlens.render.view.changes import changes
 from irlens.render.view.comparison_verdict import verdict
 
@@ -127,6 +129,23 @@ class TestNoDifference:
         lower = msgspec.convert(document, Report)
         assert not compare(softmax, lower).different
         assert compare(softmax, replace(lower, code={})).different  # no text, no way to tell
+
+    def test_a_line_that_was_replaced_keeps_its_text(self, softmax: Report) -> None:
+        """One line became two of other text: it has no code on the second side."""
+        assert softmax.pressure.ptx is not None
+        gone, *kept = softmax.pressure.ptx.lines
+        place = str(replace(gone.source, column=0))
+        ptx = replace(softmax.pressure.ptx, lines=kept)
+        after = replace(
+            softmax,
+            pressure=replace(softmax.pressure, ptx=ptx, sass=None),
+            code={**softmax.code, place: "another text"},
+        )
+        pair = compare(softmax, after)
+        assert [str(each.source) for each in pair.lines] == [place]
+        shown = render("text", "comparisons", across([[softmax], [after]]), Options())
+        assert softmax.code[place] in shown
+        assert "another text" not in shown
 
     def test_a_file_that_was_renamed(self, reports: dict[str, Report]) -> None:
         """Findings have the file's name in their words, too."""

@@ -78,6 +78,13 @@ def test_bounds_that_hold_are_kept_apart() -> None:
     assert [each.bound for each in bound_ranges(trials, "n")] == ["launch", "l2", "dram"]
 
 
+def test_a_single_last_size_far_from_the_others_has_its_own_bound() -> None:
+    apart = bound_ranges(_bounded((1024, "launch"), (8192, "l2")), "n")
+    assert [each.bound for each in apart] == ["launch", "l2"]
+    near = bound_ranges(_bounded((1024, "launch"), (8000, "launch"), (8192, "l2")), "n")
+    assert [each.bound for each in near] == ["launch"]
+
+
 def test_a_kernel_leaves_out_what_its_block_does_not_hold() -> None:
     def accessing(*read: int | None) -> list[Trial]:
         return [

@@ -10,6 +10,7 @@ from irlens.model.capture import Timing
 from irlens.model.config import ConstexprValue, Target
 from irlens.model.estimate import Bound
 from irlens.model.ranking import with_standings
+from irlens.model.report import Finding
 from irlens.model.sweep import (
     SWEEP_SCHEMA,
     Correlation,
@@ -279,6 +280,27 @@ def sizes(*columns: int, measured: bool = True, compute_us: float = 0.5) -> Swee
     found = sweep(*trials, kernel="softmax_kernel")
     device = "NVIDIA H200" if measured else None
     return msgspec.structs.replace(found, axis="n_cols", device=device)
+
+
+def test_launches_with_errors_are_in_the_headline() -> None:
+    outside = Finding(
+        code="IRL304", severity="error", message="the load at a.py:1 reaches outside X: 9 lanes",
+        hint="", stage=None, line=None, source=None,
+    )  # fmt: skip
+    fine = sizes(256, 512, 1024)
+    wrong = [msgspec.structs.replace(each, findings=[outside]) for each in fine.trials]
+    said = "the load at a.py:1 reaches outside X"
+    for trials, where in (
+        ([*fine.trials[:1], *wrong[1:]], "from n_cols=512 on"),
+        ([*wrong[:2], *fine.trials[2:]], "up to n_cols=512"),
+        ([*fine.trials[:2], *wrong[2:]], "at n_cols=1,024"),
+        ([wrong[0], fine.trials[1], wrong[2]], "in 2 of 3"),
+    ):
+        shown = text(msgspec.structs.replace(fine, trials=trials))
+        assert f"IRL304 {where}: {said}" in " ".join(shown.split())
+    apart = msgspec.structs.replace(fine, axis=None, trials=wrong)
+    assert f"IRL304 in 3 of 3: {said}" in " ".join(text(apart).split())
+    assert "IRL304" not in text(fine)
 
 
 def test_sizes_have_their_traffic_and_floor() -> None:

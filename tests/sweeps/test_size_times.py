@@ -69,6 +69,15 @@ def test_between_two_sizes_the_time_is_near_a_power_of_the_size(softmax: Sweep) 
         assert ends[0] * 0.97 <= there <= ends[1] * 1.03
 
 
+def test_launches_outside_their_tensors_are_found() -> None:
+    tensor = "fp32[1024]"
+    others = {"x_ptr": tensor, "y_ptr": tensor, "output_ptr": tensor}
+    sweep = _over("vector_add", "n_elements", "512..4096..x2", others=others)
+    found = {each.value("n_elements"): [f.code for f in each.findings] for each in sweep.trials}
+    assert found[512] == found[1024] == []
+    assert set(found[2048]) == set(found[4096]) == {"IRL304"}
+
+
 def _at(trial: Trial, size: int) -> Trial:
     import msgspec
 

@@ -66,6 +66,11 @@ def compare(
             for place, text in sorted({**before.code, **after.code}.items())
             if place in mentioned
         },
+        code_before={
+            place: text
+            for place, text in sorted(before.code.items())
+            if place in mentioned and after.code.get(place, text) != text
+        },
         not_compared=sorted(left_out.reasons),
         not_compared_because=dict(sorted(left_out.reasons.items())),
         regain=_regain(before, after),

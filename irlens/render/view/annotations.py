@@ -125,8 +125,10 @@ def _of_comparisons(comparisons: Comparisons) -> Iterator[Annotation]:
         for delta in pair.findings:
             finding = delta.after or delta.before
             if finding is not None:
-                side = pair.before if delta.after is None else pair.after
-                annotation = _finding(finding, side, pair.code)
+                is_gone = delta.after is None
+                side = pair.before if is_gone else pair.after
+                code = pair.code | pair.code_before if is_gone else pair.code
+                annotation = _finding(finding, side, code)
                 yield msgspec.structs.replace(annotation, state=states[finding_state(delta)])
 
 

@@ -195,7 +195,7 @@ def _loads(pair: Comparison) -> Iterator[Node]:
 
 
 def _findings(pair: Comparison) -> nodes.Findings:
-    items = [item for each in pair.findings for item in delta_items(each, pair.code)]
+    items = [item for each in pair.findings for item in delta_items(each, pair)]
     states = [changes.finding_state(each) for each in pair.findings]
     counted = ", ".join(
         f"{states.count(state)} {state}" for state in ("new", "gone", "changed") if state in states
@@ -241,14 +241,16 @@ def _lines(pair: Comparison) -> nodes.Table:
     stages = {each.stage for each in pair.lines}
     speaking = next((stage for stage in PRESSURE_STAGES if stage in stages), "")
     shown = [each for each in pair.lines if each.stage == speaking]
-    rows = tuple(_line(each, pair.code) for each in shown)
+    rows = tuple(_line(each, pair) for each in shown)
     return nodes.Table(
         columns, rows, "lines of Python that changed", shown=_LINES_SHOWN, noun="line"
     )
 
 
-def _line(line: LineDelta, code: dict[str, str]) -> nodes.Row:
+def _line(line: LineDelta, pair: Comparison) -> nodes.Row:
     instructions, peak = changes.change_of(line.instructions), changes.change_of(line.peak)
+    # A line without code on the second side goes by its number on the first.
+    code = pair.code if line.instructions.after else pair.code | pair.code_before
     return row(
         Run(str(line.source), place=place_of(line.source)),
         line.stage,

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from irlens.model.comparison import FindingDelta
+from irlens.model.comparison import Comparison, FindingDelta
 from irlens.model.estimate import MOST_STEPS, RESOLUTION
 from irlens.model.report import SEVERITIES, Finding, Report, Severity
 from irlens.model.several import grouped
@@ -206,10 +206,11 @@ def _listed(names: Sequence[str]) -> str:
     return first_of(list(dict.fromkeys(names)), _NAMED)
 
 
-def delta_items(delta: FindingDelta, code: dict[str, str]) -> Iterator[nodes.FindingItem]:
+def delta_items(delta: FindingDelta, pair: Comparison) -> Iterator[nodes.FindingItem]:
     """Yield a finding that is new, gone or changed: of the last what it was and what it is."""
     state = finding_state(delta)
     names = ("was", "now") if state == "changed" else (state, state)
-    for name, finding in zip(names, (delta.before, delta.after), strict=True):
+    sides = ((delta.before, pair.code | pair.code_before), (delta.after, pair.code))
+    for name, (finding, code) in zip(names, sides, strict=True):
         if finding is not None:
             yield finding_item(finding, code, name, _STATE_TONES[name])

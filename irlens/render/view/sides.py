@@ -108,7 +108,7 @@ def _changed_findings(pairs: Sequence[Comparison]) -> list[nodes.Findings]:
         (pair.after.label, item, (item.state, item.code, item.place, item.message))
         for pair in pairs
         for each in pair.findings
-        for item in delta_items(each, pair.code)
+        for item in delta_items(each, pair)
         if item.state != "was"
     )
     return [nodes.Findings(tuple(items), text(plural(len(items), "change")))] if items else []

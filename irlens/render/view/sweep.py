@@ -92,7 +92,8 @@ def _sweep(sweep: Sweep, rows: int | None) -> Iterator[Node]:
     if settings := {name: value for name, value in shared.items() if name not in given}:
         yield nodes.settings(settings)
     counted = Run(_sampled(sweep) or sweep_verdict([*sweep.trials, *sweep.outranked]))
-    yield nodes.Headline((*_fastest(sweep), counted, *map(Run, _left_out(sweep))))
+    left_out = map(Run, _left_out(sweep))
+    yield nodes.Headline((*_fastest(sweep), *_errors(sweep), counted, *left_out))
     yield from arguments({n: v for n, v in shared.items() if n in given}, sweep.axis)
     if sweep.device is not None:
         correlations = tuple(map(text, _correlations(sweep)))
@@ -130,6 +131,41 @@ def _fastest(sweep: Sweep) -> list[Run]:
     if sweep.axis is not None and len(sweep.targets) == 1:
         return headline_over_sizes(trials, sweep.axis) or headline(ranking, [""] * len(trials))
     return headline(ranking, setting_labels([_chosen_settings(each) for each in trials]), problems)
+
+
+def _errors(sweep: Sweep) -> Iterator[Run]:
+    """Yield which launches have errors though they fit, and the first of these errors."""
+    trials = [each for each in (*sweep.trials, *sweep.outranked) if _in_table(each)]
+    alike = grouped(
+        (found.code, (trial, found))
+        for trial in trials
+        for found in trial.findings
+        if found.severity == "error"
+    )
+    for code, members in alike.items():
+        wrong = [trial for trial, _ in members]
+        where = _where(sweep.axis, wrong, trials) if sweep.axis is not None else ""
+        number = len({id(each) for each in wrong})
+        cause, _, _ = members[0][1].message.partition(": ")
+        yield Run(
+            f"{code} {where or f'in {count(number)} of {count(len(trials))}'}: {cause}", "bad"
+        )
+
+
+def _where(axis: str, wrong: Sequence[Trial], trials: Sequence[Trial]) -> str:
+    """Return the sizes of some launches: "from N=1,040 on"; "" where they are no range."""
+    chosen = {size for each in wrong if (size := each.value(axis)) is not None}
+    every = {size for each in trials if (size := each.value(axis)) is not None}
+    if not chosen or chosen == every:
+        return ""
+    low, high = min(chosen), max(chosen)
+    if len(chosen) == 1:
+        return f"at {axis}={count(low)}"
+    if chosen == {each for each in every if each >= low}:
+        return f"from {axis}={count(low)} on"
+    if chosen == {each for each in every if each <= high}:
+        return f"up to {axis}={count(high)}"
+    return ""
 
 
 def _sizes(trial: Trial, sweep: Sweep) -> dict[str, ConstexprValue]:
