@@ -277,6 +277,11 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
         return str(self.source) if self.source else f"{self.stage}:{self.line}"
 
     @property
+    def holds_stages(self) -> bool:
+        """Whether data of several iterations are held, so that fewer stages need less for them."""
+        return self.kind not in (None, "wgmma", "tcgen05") and self.achieved_stages != 1
+
+    @property
     def spare_bytes(self) -> int:
         """Shared memory of the stages beyond the third: three keep copies in flight."""
         if self.kind not in ("cp.async", "tma", "direct-to-lds"):

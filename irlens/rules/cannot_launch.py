@@ -34,7 +34,7 @@ SEVERITY: Severity = "error"
 NEEDS = ("occupancy",)
 
 _REMEDY = {
-    "shared_memory": "use fewer stages or smaller tiles",
+    "shared_memory": "use smaller tiles",
     "registers": "raise num_warps, make the tile smaller, or set maxnreg",
     "threads": "lower num_warps",
     "barriers": "use fewer named barriers",
@@ -49,9 +49,15 @@ def find(facts: Facts) -> Iterator[Match]:
         message = _message(refusal, facts)
         yield Match(
             message=message,
-            hint=_REMEDY.get(refusal.resource, "reduce it"),
+            hint=_remedy(refusal.resource, facts),
             blame=Blame(reason=message, kind=refusal.resource),
         )
+
+
+def _remedy(resource: str, facts: Facts) -> str:
+    if resource == "shared_memory" and any(each.holds_stages for each in facts.pipelines):
+        return "use fewer stages or smaller tiles"
+    return _REMEDY.get(resource, "reduce it")
 
 
 def _message(refusal: Refusal, facts: Facts) -> str:

@@ -63,7 +63,9 @@ def find(facts: Facts) -> Iterator[Match]:
     words = facts.words
     deep = max(facts.pipelines, key=lambda each: each.spare_bytes, default=None)
     spare = deep.spare_bytes if deep is not None else 0
-    remedy = "smaller tiles need less, and fewer stages do"
+    remedy = "smaller tiles need less"
+    if any(each.holds_stages for each in facts.pipelines):
+        remedy += ", and fewer stages do"
     if deep is not None and -step.change <= spare:
         fewer = ceil(-step.change / (deep.bytes_per_iteration or 1))
         remedy = (

@@ -31,7 +31,6 @@ from collections.abc import Iterator
 from irlens.analyze.facts import Facts
 from irlens.model.estimate import Cause
 from irlens.model.report import Severity
-from irlens.model.resources import SpillSite
 from irlens.model.source import SourceLocation
 from irlens.model.text import plural
 from irlens.rules import Match, Place
@@ -49,21 +48,15 @@ def find(facts: Facts) -> Iterator[Match]:
     if not sites:
         return
     kinds = Counter(site.kind for site in sites)
-    deepest = max(sites, key=lambda site: site.loop_depth or 0)
+    lines: Counter[SourceLocation] = Counter(site.source for site in sites if site.source)
+    ((line, number),) = lines.most_common(1) or [(None, 0)]
+    first = next(site for site in sites if line is None or site.source == line)
+    staged = any(each.holds_stages for each in facts.pipelines)
     yield Match(
         message=(
             f"{plural(kinds['load'], 'reload')} and {plural(kinds['store'], 'spill')} of registers"
-            f" are inside loops{_most(sites)}"
+            f" are inside loops" + (f", {number:,} of them at {line}" if line else "")
         ),
-        hint="make the tile or the number of stages smaller, or raise num_warps",
-        place=Place(deepest.stage, deepest.line, deepest.source),
+        hint=f"make the tile{' or the number of stages' * staged} smaller, or raise num_warps",
+        place=Place(first.stage, first.line, first.source),
     )
-
-
-def _most(sites: list[SpillSite]) -> str:
-    """Return which line has the most of them, as a phrase."""
-    lines: Counter[SourceLocation] = Counter(site.source for site in sites if site.source)
-    if not lines:
-        return ""
-    line, number = lines.most_common(1)[0]
-    return f", {number:,} of them at {line}"

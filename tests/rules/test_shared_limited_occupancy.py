@@ -35,6 +35,13 @@ def test_shows_the_stages_that_admit_another_cta(
     assert third.hint.endswith(": smaller tiles need less, and fewer stages do")
 
 
+def test_asks_for_fewer_stages_only_where_there_are_some(look: Look) -> None:
+    """A Turing GPU pipelines nothing, and a transposition has no loop."""
+    (finding,) = look(CODE, "matmul", "t4", **DEEP, num_stages=3)
+    assert finding.hint.endswith(": smaller tiles need less")
+    assert "stages" not in look("IRL106", "matmul", "t4", **DEEP, num_stages=3, sass=True)[0].hint
+
+
 def test_silent_where_the_gpu_holds_all_ctas_at_once(look: Look) -> None:
     assert look(CODE, "tile_sum.py", SIZE=16384, STAGES=3, args={"PROGRAMS": 132}) == []
 

@@ -12,6 +12,7 @@ def test_shows_reloads_in_a_loop(look: Look, facts_of: Callable[..., Facts]) -> 
     assert finding.stage == "sass"
     assert "of registers are inside loops" in finding.message
     assert "at tile_sum.py:2" in finding.message
+    assert finding.message.endswith(f" of them at {finding.source}")
     spills = facts_of("tile_sum.py", SIZE=32768, STAGES=1, sass=True).spills
     assert spills
     assert f"{sum(s.kind == 'load' and bool(s.loop_depth) for s in spills)} reloads" in (
