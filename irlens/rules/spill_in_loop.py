@@ -49,13 +49,13 @@ def find(facts: Facts) -> Iterator[Match]:
         return
     kinds = Counter(site.kind for site in sites)
     lines: Counter[SourceLocation] = Counter(site.source for site in sites if site.source)
-    ((line, number),) = lines.most_common(1) or [(None, 0)]
-    first = next(site for site in sites if line is None or site.source == line)
+    most = next(iter(lines.most_common(1)), None)
+    first = next(site for site in sites if most is None or site.source == most[0])
     staged = any(each.holds_stages for each in facts.pipelines)
     yield Match(
         message=(
             f"{plural(kinds['load'], 'reload')} and {plural(kinds['store'], 'spill')} of registers"
-            f" are inside loops" + (f", {number:,} of them at {line}" if line else "")
+            f" are inside loops" + (f", {most[1]:,} of them at {most[0]}" if most else "")
         ),
         hint=f"make the tile{' or the number of stages' * staged} smaller, or raise num_warps",
         place=Place(first.stage, first.line, first.source),
