@@ -174,23 +174,25 @@ def test_a_loop_whose_bound_is_loaded_is_unknown() -> None:
 #: The bound of the loop is loaded from 8 bytes after the address in the constant bank.
 LOADED = LOOP.replace(
     "ULDC UR4, c[0x0][0x210]",
-    "LDC.64 R2, c[0x0][0x218] ;\n        /*0008*/  LDG{form} R4, desc[UR6][R2.64+0x8]",
+    "LDC.64 R2, c[0x0][0x218] ;\n        /*0008*/  LDG{form} R4, {place}",
 ).replace("R0, UR4, PT", "R0, R4, PT")
 
 
 @pytest.mark.parametrize(
-    ("form", "held", "rounds"),
+    ("form", "place", "held", "rounds"),
     [
-        (".E", struct.pack("<iii", 0, 0, 3000), 1000),
-        (".E.64", struct.pack("<qq", 0, 3000), 1000),
-        (".E.U16", struct.pack("<HHHHH", 0, 0, 0, 0, 3000), 1000),
-        (".E.S8", struct.pack("<9b", *range(-8, 1)), 1),
+        (".E", "desc[UR6][R2.64+0x8]", struct.pack("<iii", 0, 0, 3000), 1000),
+        (".E.64", "desc[UR6][R2.64+0x8]", struct.pack("<qq", 0, 3000), 1000),
+        (".E.U16", "desc[UR6][R2.64+0x8]", struct.pack("<HHHHH", 0, 0, 0, 0, 3000), 1000),
+        (".E.S8", "desc[UR6][R2.64+0x8]", struct.pack("<9b", *range(-8, 1)), 1),
+        (".E.SYS", "[R2+0x8]", struct.pack("<iii", 0, 0, 3000), 1000),  # as on sm_75
     ],
 )
 def test_a_loop_whose_bound_is_known_contents_of_a_tensor(
-    form: str, held: bytes, rounds: int
+    form: str, place: str, held: bytes, rounds: int
 ) -> None:
-    section = sass.parse(LOADED.replace("{form}", form)).sections[0]
+    text = LOADED.replace("{form}", form).replace("{place}", place)
+    section = sass.parse(text).sections[0]
     finder = PathFinder(section, sass_cfg.build(section), known=TENSOR_LOADS)
     words = {0x218: 0x1000, 0x21C: 0x7F}
     known = ThreadInputs(words, {}, ((0x7F_0000_1000, held),))

@@ -136,7 +136,9 @@ def packed_constant(form: Form) -> Step | None:
 
 
 #: A pair of registers and an offset. A descriptor says nothing of the address.
-_ADDRESS = re.compile(r"(?:desc\[UR\d+\])?\[R(?P<base>\d+)\.64(?:\+(?P<offset>-?0x[0-9a-f]+))?\]")
+_ADDRESS = re.compile(
+    r"(?:desc\[UR\d+\])?\[R(?P<base>\d+)(?:\.64)?(?:\+(?P<offset>-?0x[0-9a-f]+))?\]"
+)
 #: The widest load that is understood, in bytes: a pair of registers.
 _WIDEST = 8
 
@@ -146,7 +148,9 @@ def load(form: Form) -> Step | None:
     place = next((each.text for each in form.all if each.kind == "memory"), "")
     match, memory, at = _ADDRESS.fullmatch(place), form.launch.memory, form.result
     size = lane_bytes(form.instruction)
-    if match is None or at is None or not memory or size > _WIDEST:
+    # sm_75 does not write .64 for the pair of registers that .E means.
+    is_long = ".64" in place or "E" in form.modifiers
+    if match is None or at is None or not memory or size > _WIDEST or not is_long:
         return None
     base, offset = position("R", int(match["base"])), int(match["offset"] or "0", 16)
     extends = bool(form.modifiers & {"S8", "S16"})
