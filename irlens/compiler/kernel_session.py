@@ -16,6 +16,7 @@ from irlens.compiler.calls.expressions import BUILT_IN
 from irlens.compiler.compiler_output import redirect_output
 from irlens.compiler.request import Request
 from irlens.compiler.sources.description import Description, KernelSource
+from irlens.compiler.sources.launch_grids import launch_grid
 from irlens.compiler.sources.loading import Loaded, loaded
 from irlens.compiler.sources.running import how_to_run
 from irlens.compiler.sources.target_facts import driver_properties
@@ -66,15 +67,18 @@ class KernelSession(msgspec.Struct, frozen=True):
     def _require(self, request: Request, call: Call, settings: Collection[str]) -> None:
         """Raise ``CaptureError`` if a value is missing, see ``require_values``."""
         kernel, path = self.kernel, self.source.path
+        parameters = kernel.parameters()
+        names = [each.name for each in parameters]
         require_values(
             kernel.name,
-            kernel.parameters(),
+            parameters,
             call,
             settings,
             kernel.source,
             request,
             unconfigured=kernel.unconfigured,
             how_to_run=lambda: how_to_run(path) if kernel.unconfigured is None else None,
+            launch_grid=lambda: launch_grid(path, kernel.name, names),
         )
 
     def _description(self, request: Request, known: Collection[str]) -> Description | None:

@@ -139,6 +139,7 @@ def require_values(
     *,
     unconfigured: str | None = None,
     how_to_run: Callable[[], str | None] = lambda: None,
+    launch_grid: Callable[[], list[str]] = list,
 ) -> None:
     """Check that every required parameter has a value.
 
@@ -146,6 +147,7 @@ def require_values(
         settings: The names of constexprs and options that have values.
         unconfigured: Why the file leaves values open, for the hint.
         how_to_run: Returns how to have the file's own launches, for the hint.
+        launch_grid: Returns the grid that the file launches the kernel with, for the hint.
 
     Raises:
         CaptureError: Some have none; the hint lists the options to add.
@@ -164,6 +166,7 @@ def require_values(
             [p.name for p in parameters if not p.constexpr],
             [p.name for p in parameters if p.constexpr],
             source,
+            request.grid or launch_grid(),
         )
         line = " ".join(["irlens inspect", shlex.quote(request.kernel), *_given(request), *options])
         shown = names if len(names) <= _MOST_NAMES else [*names[: _MOST_NAMES - 1], "…"]

@@ -28,6 +28,7 @@ _FLOAT_NAME = re.compile(
     r"|(^|_)(lr|p|scaling)($|_)",
     re.IGNORECASE,
 )
+_NAME = re.compile(r"[^\W\d]\w*")
 _TILE_NAME = re.compile(r"block|tile|chunk", re.IGNORECASE)
 #: Constexprs that multiply program IDs and tiles.
 _NO_STRIDE = re.compile(r"block|tile|chunk|group|split|stages|warps|^num_", re.IGNORECASE)
@@ -160,12 +161,16 @@ def block_extents(tree: ast.AST, constexprs: Sequence[str]) -> dict[str, list[st
 
 
 def example_options(
-    missing: Sequence[str], runtime: Sequence[str], constexprs: Sequence[str], source: str
+    missing: Sequence[str],
+    runtime: Sequence[str],
+    constexprs: Sequence[str],
+    source: str,
+    grid: Sequence[int | str] = (),
 ) -> list[str]:
     """Return options that set parameters, ``--arg NAME=VALUE`` or ``--set NAME=VALUE``.
 
-    Strides that follow from the tensors are left out. The last is the ``--grid`` that covers the
-    tensors, where the source tells it.
+    Strides that follow from the tensors are left out. The last is the ``--grid``, if it is given,
+    or if the source tells which one covers the tensors.
     """
     example = _Example(parse_source(source), runtime, constexprs, source)
     args, derived = example.arguments(), set(example.derived)
@@ -175,10 +180,12 @@ def example_options(
             options.append(f"--set {shlex.quote(f'{name}={example.constexpr(name)}')}")
         elif name not in derived:
             options.append(f"--arg {shlex.quote(f'{name}={args[name]}')}")
-    extents = example.programs.extents(example.dimensions)
+    used = {name for extent in grid for name in _NAME.findall(str(extent))}
+    is_given = bool(grid) and not example.tensors & used
+    extents = [*map(str, grid)] if is_given else example.programs.extents(example.dimensions)
     too_many = any(_is_integer(each) and int(each) > _MOST_IN_Y for each in extents[1:])
-    grid = ",".join(extents) if all(extents) and not too_many else ""
-    return [*options, *([f"--grid {shlex.quote(grid)}"] if grid else [])]
+    told = ",".join(extents) if all(extents) and not too_many else ""
+    return [*options, *([f"--grid {shlex.quote(told)}"] if told else [])]
 
 
 class _Example:
@@ -229,17 +236,24 @@ class _Example:
         self.dimensions: list[dict[str, int]] = []
         self._strides: dict[str, int] = {}
 
+    @property
+    def tensors(self) -> set[str]:
+        """The parameters that are no numbers."""
+        return {*self._pointers, *self._uses.blocks}
+
     def arguments(self) -> dict[str, str]:
         """Return the value of each run-time parameter."""
         values: dict[str, str] = {}
         tensors: dict[str, Tensor] = {}
         strides = self._strides
+        shapes = {name: self._shape(name, each) for name, each in self._pointers.items()}
         for name, pointer in self._pointers.items():
-            shape = self._shape(name, pointer)
+            for dimension, stride in enumerate(pointer.strides[: len(shapes[name])]):
+                strides.setdefault(stride, math.prod(shapes[name][dimension + 1 :]))
+        for name, pointer in self._pointers.items():
+            shape = self._strided(shapes[name], pointer)
             tensors[name] = Tensor(DTYPES[self._dtype(name, pointer)], shape)
             self.dimensions.append(dict(zip(pointer.strides, shape, strict=False)))
-            for dimension, stride in enumerate(pointer.strides[: len(shape)]):
-                strides.setdefault(stride, math.prod(shape[dimension + 1 :]))
         values |= {name: str(each).replace(" ", "") for name, each in tensors.items()}
         follow = strides_of(self._runtime, tensors)
         for name, told in strides_of(self._constexprs, tensors).items():
@@ -274,6 +288,14 @@ class _Example:
                 shape[at] = max(reached or 1, row // math.prod(shape[at + 1 :]))
         is_held = 0 < math.prod(shape) <= _MOST
         return tuple(shape) if is_held else self._default_shape(pointer, len(named))
+
+    def _strided(self, shape: tuple[int, ...], pointer: Pointer) -> tuple[int, ...]:
+        """Return a shape with rows as long as a stride of it that is that of another tensor."""
+        extents = list(shape)
+        for at, stride in enumerate(pointer.strides[: len(shape) - 1]):
+            inner = math.prod(extents[at + 2 :])
+            extents[at + 1] = max(extents[at + 1], -(-self._strides.get(stride, 0) // inner))
+        return tuple(extents) if math.prod(extents) <= _MOST else shape
 
     def _reached(self, pointer: Pointer, stride: str) -> int | None:
         """Return the extent that accesses need in a dimension; ``None`` if it is unknown."""

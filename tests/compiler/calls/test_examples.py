@@ -451,6 +451,31 @@ def test_no_grid_is_larger_than_a_gpu_takes(batch: int, columns: int, grid: list
     assert options[1:] == grid
 
 
+def test_tensors_of_one_stride_have_rows_as_long() -> None:
+    """Every second element of ``x`` makes its rows longer, and so the rows of ``y``."""
+    source = """def f(x_ptr, y_ptr, n, D, BLOCK: tl.constexpr):
+        row, cols = tl.program_id(0), tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + row * D + cols * 2, mask=cols < n)
+        tl.store(y_ptr + row * D + cols, x, mask=cols < n)
+    """
+    found = suggested(source)
+    assert found["D"] == "2047"
+    assert found["x_ptr"] == found["y_ptr"] == "fp32[1024,2047]"
+
+
+def test_the_grid_of_the_file_s_launch_comes_before_a_derived_one() -> None:
+    source = """def f(x_ptr, n, BLOCK: tl.constexpr):
+        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(x_ptr + at, 1.0, mask=at < n)
+    """
+    names, runtime, constexprs = ["x_ptr", "n", "BLOCK"], ["x_ptr", "n"], ["BLOCK"]
+    *_, derived = example_options(names, runtime, constexprs, source)
+    *_, launched = example_options(names, runtime, constexprs, source, ["n // BLOCK"])
+    *_, of_a_tensor = example_options(names, runtime, constexprs, source, ["x_ptr"])
+    assert launched == "--grid 'n // BLOCK'"
+    assert derived == of_a_tensor == "--grid 'cdiv(n, BLOCK)'"
+
+
 def test_a_number_that_is_only_cast_bounds_nothing() -> None:
     source = """def f(x, n, s, BLOCK: tl.constexpr):
         at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
