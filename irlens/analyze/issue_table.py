@@ -6,7 +6,7 @@ a ttir, by their locations.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -36,6 +36,8 @@ _BUFFER_ACCESSES = frozenset(name for name in LOADS | STORES if ".buffer_" in na
 _CONTIGUITY = "contiguity"
 _NO_COUNTERS = "atomic operations have counters of their own"
 _NONE: frozenset[int] = frozenset()
+#: A block: the number of loops around it, and its first operation.
+_Block: TypeAlias = tuple[int, int]
 
 
 class IssuedAccess(msgspec.Struct, frozen=True):
@@ -252,7 +254,7 @@ class IssueTable:
 
     def __init__(self, module: Module, assembly: Assembly, granule: int = SECTOR) -> None:
         self._by_place: defaultdict[Place, list[WarpAccess | str]] = defaultdict(list)
-        self._blocks: defaultdict[Place, list[int]] = defaultdict(list)
+        self._blocks: defaultdict[Place, list[_Block]] = defaultdict(list)
         blocks = _blocks(module)
         self._by_tma: set[Place] = set()
         self._module = module
@@ -330,17 +332,17 @@ class IssueTable:
             if isinstance(each, str):
                 return each
         issued = [each for each in found if isinstance(each, WarpAccess)]
-        # The last block is the loop where some are pipelined, which stand before it as well. What
-        # is loaded in several layouts, or twice in one, is so in each.
+        # The deepest block is the loop where some are pipelined, which stand before it as well, and
+        # on AMD after it. What is loaded in several layouts, or twice in one, is so in each.
         blocks = self._blocks[place]
-        of_blocks: defaultdict[int, list[WarpAccess]] = defaultdict(list)
+        of_blocks: defaultdict[_Block, list[WarpAccess]] = defaultdict(list)
         for each, block in zip(issued, blocks, strict=True):
             of_blocks[block].append(each)
         copied = any(each.direction == "copy" for each in issued)
         alone = len(alike) == 1
-        first, last = of_blocks[blocks[0]], of_blocks[blocks[-1]]
+        first, deepest = of_blocks[blocks[0]], of_blocks[max(blocks)]
         if alone and (copied or all(each == first for each in of_blocks.values())):
-            return tuple(last)
+            return tuple(deepest)
         # Loads that pipelining makes are alike; those in several layouts are executed each.
         counts = Counter(issued)
         if len(of_blocks) == 1 and len(issued) == len(alike) and not copied:
@@ -350,13 +352,15 @@ class IssueTable:
         return tuple(counts)
 
 
-def _blocks(module: Module) -> dict[int, int]:
-    """Return the block of each operation, named by the first operation of the block."""
-    blocks = {}
+def _blocks(module: Module) -> dict[int, _Block]:
+    """Return the block of each operation."""
+    blocks = dict[int, _Block]()
     for operation in module.operations:
+        around, _ = blocks.get(operation.index, (0, 0))
+        loops = around + (operation.does in ("for", "while"))
         for region in operation.regions:
             for block in region.blocks:
-                blocks.update(dict.fromkeys(block.operations, block.operations[0]))
+                blocks.update(dict.fromkeys(block.operations, (loops, block.operations[0])))
     return blocks
 
 

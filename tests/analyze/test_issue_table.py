@@ -230,6 +230,25 @@ def test_a_load_that_is_pipelined_in_one_of_its_layouts_counts_once_in_each() ->
     assert [(each.direction, each.width) for each in issue] == [("copy", 8), ("load", 8)]
 
 
+def test_copies_before_and_after_a_loop_are_of_the_same_load() -> None:
+    """As AMD pipelines the values of attention in four stages: the last copy is after the loop."""
+    copy = (
+        "ttg.async_copy_global_to_local %q, %m : tensor<256x!tt.ptr<f16>, #blocked>"
+        " -> <256xf16, #shared, #smem, mutable> loc(#loc2)\n"
+    )
+    load = "    %v = tt.load %q : tensor<256x!tt.ptr<f16>, #blocked> loc(#loc2)\n"
+    loop = f"    scf.for %i = %x to %y step %z  : i32 {{\n    %b = {copy}    }}\n"
+    module = parse(TTGIR.replace(load, f"    %a = {copy}{loop}    %c = {copy}"))
+    copied = "cp.async.ca.shared.global [%r1], [%rd2], 8;\n"
+    (function,) = parse_ptx(
+        PTX.replace("ld.global.v2.b32 {%r2, %r3}, [%rd2];\n", copied * 3) + STORE
+    ).kernels
+    (_, origin) = parse(TTGIR).named("tt.load")
+    issue = IssueTable(module, function).find(origin, [origin.index])
+    assert isinstance(issue, tuple)
+    assert [each.direction for each in issue] == ["copy"]
+
+
 def test_loads_of_one_address_are_merged_by_the_assembler() -> None:
     """As of x // 1024: Nsight Compute counted one request where the PTX has four loads.
 
