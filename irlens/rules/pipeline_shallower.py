@@ -68,7 +68,7 @@ from typing import NamedTuple
 from irlens.analyze.address_slice import Chain, chain_of
 from irlens.analyze.facts import Facts
 from irlens.analyze.load_waits import FENCED, OTHER_WAVES, are_fenced, why_no_more
-from irlens.analyze.mlir_loops import carried_loads, user_line
+from irlens.analyze.mlir_loops import carried, carried_loads, user_line
 from irlens.analyze.ttgir_buffers import buffers_behind_stores
 from irlens.isa.mlir.copies import BY_THREADS
 from irlens.isa.mlir.operations import NUM_STAGES
@@ -85,6 +85,7 @@ NEEDS = ("pipelines",)
 
 #: The kind of loops that request fewer stages than the launch.
 _OWN = "own"
+_LDS = "LDS"  # only AMD's loops keep data in it
 
 
 def unseen(facts: Facts) -> str:
@@ -96,7 +97,7 @@ def find(facts: Facts) -> Iterator[Match]:
     """Yield a finding for each loop of which any load runs less far ahead than requested."""
     refused = {each.source for each in facts.loads if each.state == "in place"}
     for pipeline in facts.pipelines:
-        carried = ""
+        reason = ""
         exposed = [load for load in pipeline.loads if load.is_exposed]
         suffices = pipeline.requested_stages
         chain = chain_of(facts.ttir, pipeline)
@@ -105,36 +106,46 @@ def find(facts: Facts) -> Iterator[Match]:
         if pipeline.verdict == "shallower":
             kind, (message, hint) = "shallower", _shallower(pipeline)
             suffices = pipeline.achieved_stages
-            if carried := _carried(facts, pipeline):
-                kind, message = "carried", f"{message}: {carried}"
+            if reason := _carried(facts, pipeline):
+                kind, message = "carried", f"{message}: {reason}"
                 hint = "load it in the iteration that uses it, and leave it to the compiler"
             elif chain is not None and _is_divided(pipeline, chain):
-                kind, (carried, hint) = "chained", _chained(facts, pipeline, chain)
-                message = f"{message}: {carried}"
+                kind, (reason, hint) = "chained", _chained(facts, pipeline, chain)
+                message = f"{message}: {reason}"
             elif kept := pipeline.kept_iterations:
-                kind, carried = "kept", _kept(pipeline, kept)
-                message = f"{message}: {carried}"
-                hint = f"request num_stages={suffices}: as far ahead, and fewer registers"
+                kind, reason = "kept", _kept(pipeline, kept)
+                message = f"{message}: {reason}"
+                hint = _fewer(
+                    pipeline, f"less {_LDS}" if _is_copied(pipeline) else "fewer registers"
+                )
             elif used := [each for each in _used_at_once(pipeline) if each.source in refused]:
-                kind, carried = "behind", _behind(used)
-                message = f"{message}: {carried}"
+                kind, reason = "behind", _behind(used)
+                message = f"{message}: {reason}"
                 hint = f"load these before the loop, or request num_stages={suffices}: as far ahead"
-            elif carried := _buffered(facts, pipeline):
-                kind, message = "buffered", f"{message}: {carried}"
-                hint = f"request num_stages={suffices}: as far ahead, and less LDS"
-            elif carried := _waited_early(facts, pipeline):
-                kind, message = "kept", f"{message}: {carried}"
-                hint = f"request num_stages={suffices}: as far ahead, and less to keep"
+            elif reason := _buffered(facts, pipeline):
+                kind, message = "buffered", f"{message}: {reason}"
+                hint = _fewer(pipeline, f"less {_LDS}")
+            elif reason := _read_early(facts, pipeline):
+                kind, message = "divided", f"{message}: {reason}"
+                suffices = (pipeline.requested_stages or 1) - 1
+                hint = (
+                    f"request num_stages={suffices}, which leaves the products of an iteration"
+                    f" together: copies run {plural(suffices - 1, 'iteration')} ahead, if {_LDS}"
+                    " holds them"
+                )
+            elif reason := _waited_early(facts, pipeline):
+                kind, message = "kept", f"{message}: {reason}"
+                hint = _fewer(pipeline, "less to keep")
         elif len(exposed) < len(pipeline.loads) and exposed and _asked(pipeline):
             waits = _exposed(facts, pipeline, exposed, refused)
-            kind, message, carried, hint = waits.kind, waits.message, waits.reason, waits.hint
+            kind, message, reason, hint = waits.kind, waits.message, waits.reason, waits.hint
         else:
             continue
         yield Match(
             message=message,
             hint=hint,
             place=Place(pipeline.stage, pipeline.line, pipeline.source),
-            blame=Blame(reason=carried or message, kind=kind, suffices=suffices),
+            blame=Blame(reason=reason or message, kind=kind, suffices=suffices),
         )
 
 
@@ -234,11 +245,54 @@ def _behind(used: Sequence[PipelineLoad]) -> str:
 
 
 def _kept(pipeline: Pipeline, kept: int) -> str:
-    """Return how long a loop keeps data in registers after it has arrived."""
+    """Return how long a loop keeps data after it has arrived."""
     ahead = pipeline.prefetch_iterations or 0
+    where = _LDS if _is_copied(pipeline) else "registers"
     return (
         f"LLVM waits for the data {plural(ahead, 'iteration')} after its load, and the loop then"
-        f" keeps it in registers for {plural(kept, 'more iteration')}"
+        f" keeps it in {where} for {plural(kept, 'more iteration')}"
+    )
+
+
+def _is_copied(pipeline: Pipeline) -> bool:
+    return pipeline.kind == "direct-to-lds"
+
+
+def _fewer(pipeline: Pipeline, gain: str) -> str:
+    """Return the hint to request what a loop achieves, and what it loses of loads that have more.
+
+    Args:
+        gain: What it takes less of.
+    """
+    ahead, request = pipeline.prefetch_iterations or 0, f"num_stages={pipeline.achieved_stages}"
+    farther = [each for each in pipeline.loads if (each.iterations_ahead or 0) > ahead]
+    if not farther:
+        return f"request {request}: as far ahead, and {gain}"
+    lines = " and ".join(dict.fromkeys(str(each.source) for each in farther))
+    return f"request {request} for {gain}, if the loads at {lines} may run less far ahead"
+
+
+def _read_early(facts: Facts, pipeline: Pipeline) -> str:
+    """Return which copies a loop reads from LDS an iteration before the product that needs them.
+
+    AMD's compiler divides the two products of attention in four stages among several iterations.
+    """
+    module, source = facts.ttgir, pipeline.source
+    requested, achieved = pipeline.requested_stages or 1, pipeline.achieved_stages or 1
+    if module is None or source is None or not _is_copied(pipeline) or requested - 1 <= achieved:
+        return ""
+    loop = next((each for each in module.doing("for") if user_line(each) == source), None)
+    next_time = {*carried(module, loop).values()} if loop is not None else set()
+    lines = dict.fromkeys(
+        str(user_line(each))
+        for each in (module.own(loop) if loop is not None else ())
+        if each.does == "load shared" and any(name in next_time for name, _ in each.results)
+    )
+    if not lines:
+        return ""
+    return (
+        f"the other stages are for the products, and for reading what is copied at"
+        f" {' and '.join(lines)} from {_LDS} an iteration before its product"
     )
 
 

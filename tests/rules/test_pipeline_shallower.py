@@ -150,6 +150,19 @@ def test_says_how_long_a_loop_of_amd_keeps_what_it_loads(
     assert look(CODE, "softmax", target, num_stages=2) == []
 
 
+@pytest.mark.skipif(triton.__version__ < "3.7", reason="copies nothing to LDS on its own")
+def test_says_what_stages_of_attention_are_for(look: Callable[..., list[Finding]]) -> None:
+    """In four stages AMD's compiler copies values two iterations ahead, and keys one.
+
+    The finding said that the loop keeps the data, and that two stages bring it as early.
+    """
+    (finding,) = look(CODE, "flash_attention", "gfx950", num_stages=4)
+    assert "got 2: the other stages are for the products" in finding.message
+    assert finding.hint.startswith("request num_stages=3")
+    assert "copies run 2 iterations ahead" in finding.hint
+    assert look(CODE, "flash_attention", "gfx950", num_stages=3) == []
+
+
 @pytest.mark.parametrize(("stages", "achieved", "farther"), [(3, 2, 5), (4, 2, 5), (6, 3, 7)])
 def test_loads_that_need_each_others_values_share_the_stages(
     look: Callable[..., list[Finding]], stages: int, achieved: int, farther: int

@@ -197,7 +197,7 @@ _DECIDED_BY: Mapping[str, str] = {
     "IRL502": "the launch",
 }
 #: Kinds of shallow loops of AMD that a pass decides, and not LLVM.
-_OF_PASSES = frozenset({"buffered", "chained", "refused"})
+_OF_PASSES = frozenset({"buffered", "chained", "divided", "refused"})
 #: AMD's pass that places the loads of loops into stages.
 _OF_AMD = "TritonAMDGPUScheduleLoops"
 #: The pass that awaits products.

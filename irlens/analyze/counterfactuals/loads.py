@@ -466,6 +466,8 @@ def of_shallow_loop(symptom: Symptom) -> Iterator[Change]:
     if kind == "own" and loop is not None:
         yield replace(stages_of(module, loop, stages, _ITSELF), at=_first_load(module, loop))
     yield from _against_waits(symptom, loop)
+    if kind == "divided" and loop is not None:
+        yield stages_of(module, loop, stages)
     if kind in ("kept", "buffered", "shallower", "behind") and loop is not None and stages > 1:
         yield relieving(stages_of(module, loop, stages, ", as deep as it is now"))
     if kind in ("exposed", "refused", "fenced"):

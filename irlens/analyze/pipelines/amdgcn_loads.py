@@ -159,8 +159,12 @@ def _notes(ahead: Collection[Ahead], prefetch: int) -> Iterator[str]:
 
 
 def _kept(ahead: Collection[Ahead], prefetch: int) -> int:
-    """Return the iterations that data is kept beyond those that its load runs ahead."""
-    return max(each.least for each in ahead) - prefetch if prefetch else 0
+    """Return the iterations that data is kept beyond those that its load runs ahead.
+
+    That is the data of the loads that run least far ahead: others may need no more time.
+    """
+    nearest = [each.least for each in ahead if each.prefetch == prefetch]
+    return max(nearest) - prefetch if prefetch else 0
 
 
 def _unlike(
