@@ -441,13 +441,12 @@ class Inspection:
         return rules.run(self.facts)
 
     def findings_of(self, code: str) -> list[Finding]:
-        """Return the findings of one rule, and what it finds where it is asked for by name.
+        """Return the findings of one rule.
 
-        The programs of the launch are evaluated only if the rule looks at what they move: the hints
-        of the rule's own findings do not ask whether the launch waits for its loads.
+        The programs of the launch are evaluated only if the rule looks at what they move: hints do
+        not ask whether the launch waits for its loads.
         """
-        facts = msgspec.structs.replace(self.facts, share_of_waits=lambda: None)
-        return [*rules.run(facts, code), *rules.answers(code, lambda: self.facts)]
+        return rules.run(msgspec.structs.replace(self.facts, share_of_waits=lambda: None), code)
 
     @property
     def accesses_outside(self) -> list[Finding]:

@@ -30,10 +30,15 @@ class Outcome:
 
     def findings(self, code: str) -> list[Finding]:
         """Return the findings of a code, those included that are only found on request."""
+        seen, capture = self._seen, self._capture
+        inspection = seen if isinstance(seen, Inspection) else Inspection(capture)
+        return [*self.reported(code), *rules.answers(code, lambda: inspection.facts)]
+
+    def reported(self, code: str) -> list[Finding]:
+        """Return the findings of a code that a report lists."""
         if isinstance(self._seen, Inspection):
             return self._seen.findings_of(code)
-        found = [each for each in self._seen.findings if each.code == code]
-        return [*found, *rules.answers(code, lambda: Inspection(self._capture).facts)]
+        return [each for each in self._seen.findings if each.code == code]
 
     def leaves_open(self, code: str) -> bool:
         """Whether it is unknown if there are findings of a code, or some of them."""

@@ -389,6 +389,7 @@ class _Laboratory:
             passes = passes and self._states is not None and not decided_by(finding)
             outcome = self._outcomes.of(self._recompile(change, passes=passes))
             here = [each for each in outcome.findings(finding.code) if _is_there(each, finding)]
+            reported = outcome.reported(finding.code)  # not what a change asks of the loop itself
             same = [each for each in here if _is_same(each, finding)]
             if self._own.is_launchable and not outcome.is_launchable and finding.code != _REFUSED:
                 raise IrlensError("it cannot be launched so")
@@ -414,7 +415,11 @@ class _Laboratory:
             change=change.words,
             gone=not same,
             instead=refused
-            or (_otherwise(finding, same) if same else next((e.message for e in here), spilled)),
+            or (
+                _otherwise(finding, same)
+                if same
+                else next((e.message for e in here if e in reported), spilled)
+            ),
             spilled=spilled,
             is_cause=is_cause,
             before_us=before,
