@@ -1,5 +1,6 @@
 """The records of what a kernel holds: registers and memories, warp groups, spills."""
 
+from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -99,6 +100,12 @@ class SpillSite(msgspec.Struct, frozen=True, kw_only=True):
     source: SourceLocation | None
     loop_depth: int | None
     bytes: int | None
+
+
+def kept_in_agprs(sites: Iterable[SpillSite]) -> int:
+    """Return the registers per lane that spills move to AGPRs, counted by stores as LLVM does."""
+    stores = (each for each in sites if each.place == "AGPR" and each.kind == "store")
+    return sum(each.bytes or 0 for each in stores) // 4
 
 
 class LocalArray(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,8 @@ On NVIDIA the figure is the stack frame of the machine code minus the bytes that
 declares there (arrays such as the one `tl.sin` needs for large arguments), for the kernel with the
 functions that it calls; registers that these save count as spilled, as for `ptxas -v`. Where a call
 cannot be followed, it is not reported. On AMD it is the compiler's own count of spilled registers,
-or the assembly's where called functions spill.
+without those that it moves to AGPRs, or the assembly's where called functions spill. An AGPR takes
+a move in place of an access to memory: a kernel that spills to AGPRs alone is not reported.
 
 ## Example
 
@@ -35,7 +36,9 @@ from collections.abc import Iterator
 from irlens.analyze.facts import Facts
 from irlens.model.estimate import Cause
 from irlens.model.report import Severity
+from irlens.model.resources import kept_in_agprs
 from irlens.model.several import all_known
+from irlens.model.text import plural
 from irlens.rules import Match
 
 CODE = "IRL105"
@@ -51,7 +54,7 @@ def find(facts: Facts) -> Iterator[Match]:
     if spilled is None:
         return
     yield Match(
-        message=f"{spilled} spilled to memory",
+        message=f"{spilled} spilled to memory{_kept(facts)}",
         hint=_shares_all(facts) or "raise num_warps, or make the tile smaller",
     )
 
@@ -69,11 +72,19 @@ def _shares_all(facts: Facts) -> str:
     )
 
 
+def _kept(facts: Facts) -> str:
+    """Return what is spilled to AGPRs beside."""
+    kept = kept_in_agprs(facts.spills or ())
+    return f", and {kept:,} more to AGPRs" if kept else ""
+
+
 def _spilled(facts: Facts) -> str | None:
     resources = facts.resources
     if resources.vgpr_spills:
-        registers = "register" if resources.vgpr_spills == 1 else "registers"
-        return f"{resources.vgpr_spills:,} vector {registers} per lane are"
+        number = resources.vgpr_spills - kept_in_agprs(facts.spills or ())
+        if number <= 0 or resources.local_bytes == 0:
+            return None
+        return f"{plural(number, 'vector register')} per lane {'is' if number == 1 else 'are'}"
     if facts.amdgcn is not None:
         return _stored(facts)
     if facts.ptx is None or not resources.local_bytes or facts.spills == []:

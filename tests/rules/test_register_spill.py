@@ -1,7 +1,11 @@
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from irlens.analyze.facts import Facts
 from irlens.model.report import Finding
+from irlens.model.resources import SpillSite
+from irlens.rules import register_spill
 
 CODE = "IRL105"
 Look = Callable[..., list[Finding]]
@@ -18,6 +22,30 @@ def test_shows_what_the_amd_compiler_counts(look: Look) -> None:
         CODE, "tile_sum.py", "mi300x", SIZE=32768, STAGES=1, num_stages=1, num_warps=1
     )
     assert "vector registers per lane are spilled" in finding.message
+
+
+def test_registers_that_amd_spills_to_agprs_are_not_in_memory(
+    facts_of: Callable[..., Facts],
+) -> None:
+    """LLVM's count has both: of 80 registers of a matmul, 30 went to AGPRs, and of 1, that one."""
+    facts = facts_of("tile_sum.py", "mi300x", SIZE=1024, STAGES=1)
+    store = SpillSite(
+        stage="amdgcn", kind="store", place="AGPR", line=1, source=None, loop_depth=0, bytes=4
+    )
+    load = replace(store, kind="load")
+
+    def found(count: int, kept: int, scratch: int) -> list[str]:
+        held = replace(facts.resources, vgpr_spills=count, local_bytes=scratch)
+        changed = replace(facts, resources=held, spills=[*[store] * kept, load])
+        return [each.message for each in register_spill.find(changed)]
+
+    assert found(80, 30, 68) == [
+        "50 vector registers per lane are spilled to memory, and 30 more to AGPRs"
+    ]
+    assert found(31, 30, 4) == [
+        "1 vector register per lane is spilled to memory, and 30 more to AGPRs"
+    ]
+    assert found(1, 1, 0) == []
 
 
 def test_silent_where_everything_fits(look: Look) -> None:

@@ -44,7 +44,7 @@ from irlens.render.view.nodes import Node, Run, Text, Tone, phrases, text
 from irlens.render.view.pipelines import mechanism, pipeline_depth, pipeline_tone
 from irlens.render.view.roofline_chart import rooflines_of_reports
 from irlens.render.view.time_charts import times_of_reports
-from irlens.render.view.verdict import describe_array, next_steps, spills_known, verdict
+from irlens.render.view.verdict import describe_array, next_steps, spilled_to, spills_known, verdict
 
 if TYPE_CHECKING:  # text shows no code
     from irlens.model.listing import Listing
@@ -214,12 +214,13 @@ def _registers(report: Report, terms: Terms) -> nodes.Fact:
     if held.registers is None:
         return _unknown("Registers", report.unknown.get("resources.registers", ""))
     arrays_alone = bool(report.local_arrays) and not spills_known(report)
-    spilled = bool(held.vgpr_spills or held.sgpr_spills or (held.local_bytes and not arrays_alone))
+    to_memory = held.vgpr_spills and held.local_bytes != 0
+    spilled = bool(to_memory or held.sgpr_spills or (held.local_bytes and not arrays_alone))
     vector = "vector registers " if held.sgprs is not None else ""
     value = (Run(count(held.registers), "strong"), Run(f" {vector}per {terms.thread}"))
     first = list(_register_kinds(held, terms)) + [
         Run(f"{count(amount)} {unit}", "warn" if amount and spilled else "neutral")
-        for amount, unit in _spilled(held)
+        for amount, unit in _spilled(report)
     ]
     lines = [phrases(*first)] if first else []
     lines += [phrases(Run(describe_array(each))) for each in report.local_arrays]
@@ -235,11 +236,13 @@ def _register_kinds(held: Resources, terms: Terms) -> Iterator[Run]:
         yield Run(f"{held.sgprs} SGPRs per {terms.warp}")
 
 
-def _spilled(held: Resources) -> Iterator[tuple[int, str]]:
+def _spilled(report: Report) -> Iterator[tuple[int, str]]:
     """Yield what lies in memory of a thread's own, in the vendor's terms."""
+    held = report.resources
     amd = held.sgprs is not None
+    vectors = "VGPR spill" if held.vgpr_spills == 1 else "VGPR spills"
     known = (
-        (held.vgpr_spills, "VGPR spills"),
+        (held.vgpr_spills, f"{vectors}{spilled_to(report)}"),
         (held.sgpr_spills, "SGPR spills"),
         (held.local_bytes, "B scratch" if amd else "B local"),
         (None if amd else held.stack_bytes, "B stack"),
