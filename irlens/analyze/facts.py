@@ -8,6 +8,7 @@ import msgspec
 
 from irlens.analyze.addresses import Addresses
 from irlens.analyze.global_accesses import read_once
+from irlens.analyze.occupancy import Usage
 from irlens.analyze.request_runs import Runs
 from irlens.analyze.warp_requests import Requests
 from irlens.gpus import Gpu
@@ -47,6 +48,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     Attributes:
         gpu: The GPU it was compiled for, with the product if that is known.
         threads: Threads per CTA, those of partitions included.
+        usage: What a CTA needs of an SM.
         warp_groups: Which warps run what, where not all of them do the same.
         ttir: The IR before layouts: the source, inlined and simplified. For Gluon, which has none,
             the ttgir.
@@ -70,6 +72,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     occupancy: Occupancy | None = None
     pipelines: list[Pipeline] = []
     threads: int | None = None
+    usage: Usage | None = None
     warp_groups: tuple[WarpGroup, ...] = ()
     ttir: Module | None = None
     ttgir: Module | None = None

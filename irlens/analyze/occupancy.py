@@ -46,6 +46,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
         barriers: Named barriers per CTA: EIATTR_NUM_BARRIERS of a cubin, 1 if it has none.
         scalar_registers: AMD: scalar registers per wave, VCC and the like included.
         max_threads: Threads per CTA that the kernel was compiled for at most; ``None`` if any.
+        needed: Registers per thread that it uses, where it is allocated more whatever it uses.
 
     Raises:
         ArtifactError: No kernel can need this.
@@ -57,6 +58,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     barriers: int = 1
     scalar_registers: int = 0
     max_threads: int | None = None
+    needed: int | None = None
     cluster_ctas: int = 1
 
     def __post_init__(self) -> None:
@@ -234,9 +236,10 @@ def next_steps(arch: Arch, usage: Usage, blocks: int) -> list[NextStep]:
     """Return, for each resource, the smallest reduction that alone admits more CTAs.
 
     Warps are not among them: a kernel compiled for fewer warps is another kernel, with other
-    registers and other shared memory.
+    registers and other shared memory. Nor are registers that are allocated beyond those needed.
     """
-    steps = (_next_step(arch, usage, blocks, name) for name in _LEVERS)
+    levers = [name for name in _LEVERS if name != "registers" or usage.needed is None]
+    steps = (_next_step(arch, usage, blocks, name) for name in levers)
     return [step for step in steps if step is not None]
 
 

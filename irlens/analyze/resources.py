@@ -192,9 +192,11 @@ def _amd(
     doubt = kernel.doubts.get("register_granules", "") or _too_few(kernel, gpu)
     if resources.lds_bytes is None or doubt:
         return Demand(resources=resources, usage=None, doubt=doubt)
+    allocated = _allocated_registers(kernel, gpu)
     usage = Usage(
         threads=threads,
-        registers=_allocated_registers(kernel, gpu),
+        registers=allocated,
+        needed=kernel.registers if allocated > kernel.registers else None,
         shared_bytes=resources.lds_bytes,
         scalar_registers=kernel.sgprs,
         max_threads=kernel.max_workgroup_size,

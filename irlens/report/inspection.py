@@ -474,6 +474,7 @@ class Inspection:
             occupancy=self._occupancy,
             pipelines=self.pipelines,
             threads=usage.threads if usage else None,
+            usage=usage,
             warp_groups=tuple(self.warp_groups),
             ttir=parsed.source,
             ttgir=parsed.ttgir,

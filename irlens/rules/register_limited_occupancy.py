@@ -27,6 +27,8 @@ for one kernel (triton-lang/triton issue 11127).
 * `maxnreg=N` where no more registers are live at once; look for spills (IRL105) afterwards. Without
   it a warp-specialized kernel is compiled for all registers of an SM and distributes them itself:
   the report shows how many each warp group gets.
+* No `waves_per_eu`, or a larger one: it is the most waves of a SIMD, too, and LLVM allocates as
+  many registers as keep others out, whatever the kernel uses.
 * Load late and consume early: values that are live across a loop occupy registers throughout.
 
 ## Targets
@@ -36,9 +38,13 @@ NVIDIA and AMD. `maxnreg` exists on NVIDIA alone; AMD has `waves_per_eu`.
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from irlens.analyze.facts import Facts
+from irlens.analyze.occupancy import Usage, fit
+from irlens.gpus import Gpu
 from irlens.model.estimate import Cause
-from irlens.model.report import NextStep, Severity
+from irlens.model.report import Blame, NextStep, Occupancy, Severity
 from irlens.model.text import percent
 from irlens.rules import Match
 
@@ -49,6 +55,7 @@ CAUSE: Cause = "registers"
 NEEDS = ("occupancy",)
 
 _WORTHWHILE = 1.25
+_WAVES = "waves_per_eu"
 _TAKES_ALL = "a warp-specialized kernel is compiled for all registers of an SM"
 
 
@@ -59,6 +66,9 @@ def find(facts: Facts) -> Iterator[Match]:
         return
     if occupancy.waves is not None and occupancy.waves <= 1:
         return  # the GPU holds all CTAs of the launch at once
+    if facts.usage is not None and facts.usage.needed is not None:
+        yield from _allocated(facts, facts.gpu, occupancy, facts.usage)
+        return
     step = next((step for step in occupancy.next_step if step.resource == "registers"), None)
     if step is None or step.blocks_per_sm < _WORTHWHILE * occupancy.blocks_per_sm:
         return
@@ -76,6 +86,29 @@ def find(facts: Facts) -> Iterator[Match]:
             f"{-step.change} fewer admit {words.ctas(step.blocks_per_sm)}"
             f" ({percent(step.theoretical)}): {_remedy(facts, registers, step)}"
         ),
+    )
+
+
+def _allocated(facts: Facts, gpu: Gpu, occupancy: Occupancy, usage: Usage) -> Iterator[Match]:
+    """Yield that the kernel is allocated more registers than it uses, if that costs occupancy."""
+    needed, words = usage.needed or 0, facts.words
+    without = fit(gpu, replace(usage, registers=needed, needed=None))
+    if without.blocks_per_sm < _WORTHWHILE * occupancy.blocks_per_sm:
+        return
+    waves = (facts.config.options or {}).get(_WAVES)
+    cause = f"{_WAVES}={waves}" if waves is not None else f"its {_WAVES}"
+    reason = f"{cause} has LLVM allocate them, and the kernel uses {needed}"
+    yield Match(
+        message=(
+            f"{usage.registers} registers per {words.thread} limit occupancy to"
+            f" {percent(occupancy.theoretical)}, {words.ctas(occupancy.blocks_per_sm)}"
+            f" per {words.sm}: {reason}"
+        ),
+        hint=(
+            f"leave it out, or make it larger: {needed} registers admit"
+            f" {words.ctas(without.blocks_per_sm)} ({percent(without.theoretical)})"
+        ),
+        blame=Blame(reason=reason, kind="allocated"),
     )
 
 

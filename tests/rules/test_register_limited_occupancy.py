@@ -49,6 +49,25 @@ def test_shows_a_register_cap_that_leaves_what_is_live(
     assert capped.occupancy.blocks_per_sm == 2
 
 
+def test_tells_what_is_allocated_to_limit_the_waves_from_what_is_used(
+    look: Look, facts_of: Callable[..., Facts]
+) -> None:
+    """The hint was to use 8 registers fewer than 104 of 264, by smaller tiles."""
+    settings = {"SIZE": 4096, "STAGES": 1, "waves_per_eu": 1}
+    (finding,) = look(CODE, "tile_sum.py", "mi300x", **settings)
+    facts = facts_of("tile_sum.py", "mi300x", **settings)
+    used = facts.resources.registers
+    assert finding.message == (
+        "264 registers per lane limit occupancy to 12.5 %, 1 workgroup per CU: waves_per_eu=1 has"
+        f" LLVM allocate them, and the kernel uses {used}"
+    )
+    assert used is not None
+    assert f"{used} registers admit {512 // (-(-used // 8) * 8)} workgroups" in finding.hint
+    assert look(CODE, "tile_sum.py", "mi300x", SIZE=4096, STAGES=1) == []
+    assert facts.occupancy is not None
+    assert not any(each.resource == "registers" for each in facts.occupancy.next_step)
+
+
 def test_counts_from_what_is_needed_and_not_from_what_is_allocated(look: Look) -> None:
     """CDNA 3 allocates eights: 278 registers become 280, and two waves a SIMD have 256 each."""
     (finding,) = look(CODE, "tile_sum.py", "mi300x", SIZE=16384, STAGES=4)

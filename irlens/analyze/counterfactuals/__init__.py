@@ -8,6 +8,7 @@ from irlens.analyze.counterfactuals import accesses, descriptors, launches, load
 from irlens.analyze.counterfactuals.accesses import ACCESSES
 from irlens.analyze.counterfactuals.change import (
     SPECIALIZING,
+    WAVES,
     Change,
     Maker,
     Symptom,
@@ -59,6 +60,8 @@ def of_registers(symptom: Symptom) -> Iterator[Change]:
     """
     if symptom.finding.code != "IRL102":
         yield from more_registers(symptom)
+    elif symptom.blame.kind == "allocated":
+        yield Change(f"{WAVES}=0", {WAVES: "0"})
     tried = set[str]()
     for others in _slow_accesses(symptom.others):
         one = _together(others)

@@ -11,7 +11,6 @@ from irlens.model.capture import stage_rank
 from irlens.model.config import LAUNCH_OPTIONS
 from irlens.model.pressure import StagePressure
 from irlens.model.report import InstructionMix, Pipeline, Report
-from irlens.model.resources import Resources
 from irlens.model.several import grouped
 from irlens.model.terms import (
     Terms,
@@ -218,7 +217,7 @@ def _registers(report: Report, terms: Terms) -> nodes.Fact:
     spilled = bool(to_memory or held.sgpr_spills or (held.local_bytes and not arrays_alone))
     vector = "vector registers " if held.sgprs is not None else ""
     value = (Run(count(held.registers), "strong"), Run(f" {vector}per {terms.thread}"))
-    first = list(_register_kinds(held, terms)) + [
+    first = list(_register_kinds(report, terms)) + [
         Run(f"{count(amount)} {unit}", "warn" if amount and spilled else "neutral")
         for amount, unit in _spilled(report)
     ]
@@ -229,9 +228,14 @@ def _registers(report: Report, terms: Terms) -> nodes.Fact:
     return nodes.Fact("Registers", value, tuple(lines), "warn" if spilled else "neutral")
 
 
-def _register_kinds(held: Resources, terms: Terms) -> Iterator[Run]:
+def _register_kinds(report: Report, terms: Terms) -> Iterator[Run]:
+    held = report.resources
     if held.agprs:
         yield Run(f"{held.vgprs} VGPRs + {held.agprs} AGPRs")
+    curves = report.occupancy.curves if report.occupancy is not None else []
+    allocated = next((each.at for each in curves if each.resource == "registers"), 0)
+    if held.sgprs is not None and allocated > (held.registers or allocated):
+        yield Run(f"{count(allocated)} allocated, which limits the waves", "warn")
     if held.sgprs is not None:
         yield Run(f"{held.sgprs} SGPRs per {terms.warp}")
 
