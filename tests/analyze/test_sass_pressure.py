@@ -276,7 +276,7 @@ def test_code_outside_of_the_cubin_is_not_guessed_at() -> None:
     ("lines", "unknown"),
     [
         (["WIDGET R0, R1"], "which registers WIDGET at 0x0000 uses"),
-        (["IMNMX.U64 R0, R2, R4, PT"], "which registers IMNMX.U64 at 0x0000 uses"),
+        (["POPC.U64 R0, R2"], "which registers POPC.U64 at 0x0000 uses"),
         (["BRX R4 -0x160"], "where BRX at 0x0000 leads"),
         (["BRA `(.L_x_7)"], "where .L_x_7 is"),
         (["BSYNC B0", "EXIT"], "where BSYNC at 0x0000 leads"),
@@ -303,6 +303,9 @@ def names(registers: int) -> list[str]:
         ("LDG.E.128.SYS R16, [R2]", "R2 R3", "R16 R17 R18 R19"),
         ("LDG.E.SYS R12, [R4.U32+UR4]", "R4 UR4 UR5", "R12"),
         ("SHFL.BFLY P3, R4, R2, 0x10, 0x1f", "R2", "R4 P3"),
+        ("IMNMX.S64 PT, PT, R4, R8, R10, !PT, !PT", "R8 R9 R10 R11", "R4 R5"),
+        ("IMNMX.U32 R4, R8, R10, !PT", "R8 R10", "R4"),
+        ("SEL.64 R6, R28, R6, P0", "R6 R7 R28 R29 P0", "R6 R7"),
         ("LOP3.LUT P0, RZ, R0, 0xf, RZ, 0xc0, !PT", "R0", "P0"),
         ("VOTE.ANY R21, PT, P1", "P1", "R21"),
         ("F2F.F32.F64 R4, R8", "R8 R9", "R4"),

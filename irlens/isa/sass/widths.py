@@ -72,7 +72,7 @@ def _plain(instruction: Instruction) -> _Widths:
 
 #: SHF.R.U64 shifts two registers that it names one by one, and writes one half.
 _FUNNELS = frozenset({"SHF", "USHF"})
-_HAVE_64 = frozenset({"IADD", "ISETP", "MOV", "UIADD3", "UISETP", "UMOV"})
+_HAVE_64 = frozenset({"IADD", "IMNMX", "ISETP", "MOV", "SEL", "UIADD3", "UISETP", "UMOV"})
 
 
 #: 64-bit floats, pairs of 32-bit floats, and code addresses.
@@ -295,7 +295,7 @@ def written(instruction: Instruction) -> frozenset[int]:
 
     The first operand is one, if it is a register. A predicate there may be followed by a second
     result (``ISETP P0, P1, ...``, ``SHFL P0, R1, ...``), a value by the carries it makes
-    (``IADD3 R8, P6, P5, R4, ...``).
+    (``IADD3 R8, P6, P5, R4, ...``). ``IMNMX.S64 P0, P1, R4, R8, R10, ...`` has three.
     """
     operands = instruction.operands
     if instruction.opcode in _NO_RESULT or not operands or operands[0].kind != "register":
@@ -303,6 +303,9 @@ def written(instruction: Instruction) -> frozenset[int]:
     if "ENL2" in instruction.modifiers and "LD" in instruction.opcode:
         return frozenset((0, 1))
     if operands[0].is_predicate:
+        if instruction.opcode == "IMNMX":
+            values = (n for n, operand in enumerate(operands) if not operand.is_predicate)
+            return frozenset(range(next(values, 0) + 1))
         two = instruction.opcode.endswith(_TWO_RESULTS) and len(operands) > 1
         return frozenset((0, 1) if two and operands[1].kind == "register" else (0,))
     last = 1

@@ -140,8 +140,8 @@ def _wavefronts(
     if section is None or kernel is None or usage is None or grid is None or whole.source is None:
         return {}
     known = TENSOR_LOADS if capture.contents else frozenset[str]()
-    machine = PathFinder(section, code.flow, known)
     try:
+        machine = PathFinder(section, code.flow, known)
         arguments = arguments_of(
             whole.source.named, capture.config, capture.contents, grid, usage.threads
         )

@@ -14,6 +14,7 @@ from irlens.analyze import sass_cfg, sass_pressure
 from irlens.analyze.capture_code import CaptureCode, format_metadata
 from irlens.diff.code.statements import read_code
 from irlens.isa import ptx, sass
+from irlens.isa.sass import widths
 from irlens.model.capture import Capture, Disassembly, Stage
 from irlens.model.errors import ArtifactError
 from irlens.model.listing import StageListing
@@ -251,3 +252,12 @@ def test_a_stage_with_a_nul_is_refused() -> None:
 
 
 CAPTURE, REPORT = sample("softmax-h100")
+
+
+def test_machine_code_that_cannot_be_followed_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An instruction of a new architecture, whose registers are not known."""
+    known = widths.widths
+    monkeypatch.setattr(
+        widths, "widths", lambda each: None if each.opcode == "S2R" else known(each)
+    )
+    is_sound(sample_stage("softmax-h100", "sass"))

@@ -182,8 +182,8 @@ def logic(form: Form) -> Step | None:
 
 
 def minimum(form: Form) -> Step | None:
-    """IMNMX and its kin: the lesser or greater of two."""
-    if len(form.sources) != 2 or not form.predicates:
+    """IMNMX and its kin: the lesser or greater of two words."""
+    if len(form.sources) != 2 or not form.predicates or form.modifiers & {"S64", "U64"}:
         return None
     least = read_predicate(form.predicates[0])
     return compute(form, [*form.values(), least],

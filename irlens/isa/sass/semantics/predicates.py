@@ -131,7 +131,7 @@ def _combined(value: int | None, other: int | None, decisive: int) -> int | None
 
 def select(form: Form) -> Step | None:
     """SEL: one of two, by a predicate."""
-    if len(form.sources) != 2 or not form.predicates:
+    if len(form.sources) != 2 or not form.predicates or "64" in form.modifiers:
         return None
     one, two = form.values()
     which = read_predicate(form.predicates[0])
