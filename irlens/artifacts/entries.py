@@ -150,6 +150,9 @@ def read_entry(directory: Path, listing: Listing) -> Iterator[Capture | Broken]:
         yield Broken(directory, error.message)
         return
     for name, artifacts in sorted(listing.artifacts.items()):
+        if not files.is_utf8(name):
+            yield Broken(directory / f"{name}.{artifacts[0]}", files.NOT_UTF8)
+            continue
         metadata, options = None, manifest.options if manifest else None
         states = own | files.states(f"{above}{name}.{each}" for each in (*artifacts, "json"))
         if f"{name}.json" in listing.files:

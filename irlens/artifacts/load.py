@@ -88,6 +88,7 @@ def load(path: Path) -> Iterator[Capture | Broken]:
 def _load(path: Path) -> Iterator[Capture | Broken]:
     """Yield every capture at a path."""
     path, number = files.numbered(path)
+    files.require_utf8(path)
     try:
         mode = path.stat().st_mode
     except OSError as error:
@@ -225,6 +226,7 @@ def find_entries(top: Path, *, links: bool = False) -> Iterator[tuple[Path, List
     Raises:
         ArtifactError: While iterating: the directory cannot be listed, or holds no entry.
     """
+    files.require_utf8(top)
     if top.resolve() == Path(top.resolve().anchor):
         raise ArtifactError(f"{top} is the whole file system", hint="name a folder below it")
     is_empty, fruitless = True, 0
@@ -243,10 +245,11 @@ def find_entries(top: Path, *, links: bool = False) -> Iterator[tuple[Path, List
             yield Broken(link, _LINK)
         if listing.holds_entry:
             is_empty = False
-            yield found
+            yield found if files.is_utf8(directory) else Broken(directory, files.NOT_UTF8)
         for name in listing.traces:
             is_empty = False
-            yield directory / name, TRACE
+            trace = directory / name
+            yield (trace, TRACE) if files.is_utf8(trace) else Broken(trace, files.NOT_UTF8)
     if is_empty:
         raise ArtifactError(f"{top} holds nothing that Triton left", hint=RIGHT_PATH)
 

@@ -253,7 +253,7 @@ def _parameters(code: str, metadata: Mapping[str, Any]) -> list[tuple[str, bool]
     """Return the kernel's parameters, and whether each is a constexpr; nothing if unknown."""
     try:
         tree = ast.parse(code) if len(code) <= _MOST_PYTHON else ast.Module([], [])
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except files.PARSE_ERRORS:
         return []
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     named = [node for node in functions if node.name == metadata.get("name")] or functions[:1]

@@ -139,7 +139,10 @@ def write_stream(pieces: Iterable[str | bytes], output: Path | None) -> None:
     Raises:
         IrlensError: The file, or stdout, cannot be written.
     """
-    encoded = (each.encode() if isinstance(each, str) else each for each in pieces)
+    # A name of a file may be any bytes.
+    encoded = (
+        each.encode(errors="backslashreplace") if isinstance(each, str) else each for each in pieces
+    )
     if output is not None and str(output) != "-":
         _replace(output, encoded)
     else:

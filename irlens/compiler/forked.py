@@ -161,6 +161,8 @@ def _start() -> _Child:
             for ours in (requests, answers, crash):
                 os.close(ours)
             report_crashes_to(crash_end)
+            with suppress(OSError):  # stderr is closed
+                os.dup2(2, 1)  # stdout is for reports: what a file's processes print is not
             os.environ["TMPDIR"] = tempfile.tempdir = temporary.name
             # Triton asks all installed packages for others, for no GPU that irlens knows.
             os.environ["TRITON_BACKENDS_IN_TREE"] = "1"

@@ -17,10 +17,11 @@ from irlens.compiler.compiler_output import redirect_output
 from irlens.compiler.request import Request
 from irlens.compiler.sources.description import Description, KernelSource
 from irlens.compiler.sources.launch_grids import launch_grid
-from irlens.compiler.sources.loading import Loaded, loaded
+from irlens.compiler.sources.loading import Loaded, describe_error, loaded
 from irlens.compiler.sources.running import how_to_run
 from irlens.compiler.sources.target_facts import driver_properties
 from irlens.model.config import Target
+from irlens.model.errors import CaptureError
 
 if TYPE_CHECKING:  # importing it imports Triton
     from irlens.compiler.triton_compat.jit import Kernel, Values
@@ -134,7 +135,13 @@ def open_kernel(
             if hold_output:
                 printed = stack.enter_context(redirect_output(workspace / "output.txt"))
             yield KernelSession(source, file, kernel, printed)
-        except Exception as error:  # Triton, PyTorch and the file's functions may raise anything
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except (
+            BaseException
+        ) as error:  # Triton, PyTorch and the file's functions may raise anything
+            if not isinstance(error, Exception):  # such as SystemExit
+                raise CaptureError(describe_error(source.path, error)) from error
             raise diagnostics.explain(error, source.function, file, printed()) from error
 
 

@@ -16,6 +16,7 @@ import msgspec
 import simpleeval
 
 from irlens.figures import Figure, budget_names, choices, find, sample
+from irlens.model import files
 from irlens.model.comparison import Value
 from irlens.model.errors import IrlensError, UnknownNameError
 
@@ -132,7 +133,7 @@ def parse(text: str) -> Condition:
     indent = len(text) - len(text.lstrip())
     try:
         tree = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except files.PARSE_ERRORS as error:
         column = getattr(error, "offset", None) or 1
         raise ConditionError(f"not a condition: {_EXAMPLE}", column + indent) from error
     names = _Names({}, {}, indent)

@@ -45,6 +45,11 @@ _AS_ZEROS = bytes(ord("0") if chr(each) in "0123456789abcdefABCDEF" else 32 for 
 #: What decoding untrusted JSON, TOML or MessagePack raises: malformed or of other types, not UTF-8,
 #: nested too deeply.
 DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+#: What parsing Python raises: it is malformed, has null bytes, is nested too deeply.
+PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+#: Why a path is refused.
+NOT_UTF8 = "its path is not UTF-8"
 
 #: Seconds in which a file may not be locked yet by who made it.
 _NEW = 10.0
@@ -87,6 +92,25 @@ def read(
         raise unreadable(path, error, hint) from error
     except ValueError as error:  # a NUL in the name
         raise ArtifactError(f"cannot read {path}: no file has such a name", hint=hint) from error
+
+
+def require_utf8(path: Path) -> None:
+    """Refuse a path that is not UTF-8: Triton takes no other, nor do reports.
+
+    Raises:
+        ArtifactError: It is not.
+    """
+    if not is_utf8(path):
+        raise ArtifactError(f"{path}: {NOT_UTF8}", hint="rename it")
+
+
+def is_utf8(path: Path | str) -> bool:
+    """Whether a path is UTF-8, as Triton and reports need it; Linux allows any bytes."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def state(path: Path | str) -> State | None:

@@ -12,6 +12,7 @@ import msgspec
 from irlens.compiler.calls.expressions import BUILT_IN, UnknownSizeError, evaluate
 from irlens.figures import SWEEP_FIGURES
 from irlens.gpus import Gpu
+from irlens.model import files
 from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue, Target, identity_of
 from irlens.model.errors import CaptureError, IrlensError, UnknownNameError
 from irlens.model.ranking import problem_of_trial, rank_trials
@@ -231,7 +232,7 @@ def _holds(constraint: str, names: Mapping[str, ConstexprValue], option: str) ->
 def _names(constraint: str, option: str) -> set[str]:
     try:
         tree = ast.parse(constraint.strip(), mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except files.PARSE_ERRORS as error:
         fault = error.msg if isinstance(error, SyntaxError) else error
         raise IrlensError(
             f"{option}: '{constraint}' is not an expression: {fault}", hint=_EXAMPLE

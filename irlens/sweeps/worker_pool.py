@@ -352,5 +352,6 @@ def _start_worker(logs: str, collections: tuple[int, int, int]) -> None:
         locks.share(log)  # with all processes that it starts
     sys.stderr.flush()
     os.dup2(log, sys.stderr.fileno())
+    os.dup2(log, 1)  # what a file's processes print, too
     os.close(log)
     pools.end_with_parent()

@@ -632,6 +632,22 @@ class TestLimits:
         assert "irlens.json is broken" in broken.reason
 
 
+def test_paths_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
+    """Reports, which name them, are UTF-8."""
+    odd = os.fsdecode(b"\xff")
+    for name in ("A", "B", odd):
+        _entry(tmp_path / "cache" / name)
+    for child in (tmp_path / "cache" / "B").iterdir():
+        child.rename(child.with_name(odd + child.name))
+    first, second, third = load(tmp_path / "cache")
+    assert isinstance(first, Capture)
+    for each in (second, third):
+        assert isinstance(each, Broken)
+        assert each.reason == "its path is not UTF-8"
+    with pytest.raises(ArtifactError, match="its path is not UTF-8"):
+        list(load(tmp_path / "cache" / odd))
+
+
 def test_the_whole_file_system_is_refused() -> None:
     for top in ("/", "//", "/tmp/.."):
         with pytest.raises(ArtifactError, match="is the whole file system"):

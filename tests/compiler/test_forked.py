@@ -153,6 +153,24 @@ def test_the_parent_works_while_the_child_compiles(
     forked.capture(Request(kernel=f"{path}:k", target=H100), meanwhile=done.touch)
 
 
+def test_a_kernel_that_exits_is_an_error(write: Callable[..., Path], private_store: Path) -> None:
+    """Exit code 0 would be that of a check that passed."""
+    path = write(KERNEL.format(statement="raise SystemExit(0)"))
+    with pytest.raises(CaptureError, match=r":\d+: SystemExit: 0"):
+        forked.capture(Request(kernel=f"{path}:k", target=H100))
+
+
+@pytest.mark.parametrize("command", ["inspect", "sweep"])
+def test_output_of_what_a_file_runs_goes_to_stderr(
+    command: str, write: Callable[..., Path], private_store: Path
+) -> None:
+    path = write(KERNEL.format(statement="pass") + "\n    os.system('echo printed')\n")
+    process = irlens(command, f"{path}:k", "--num-warps", "2,4", "--target", "h100", "-f", "csv")
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert "printed" not in out
+
+
 def test_errors_come_back_as_they_are(
     write: Callable[..., Path], private_store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

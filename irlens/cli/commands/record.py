@@ -18,6 +18,7 @@ import msgspec
 from irlens.cli import Exit, new_session, output
 from irlens.cli.options import is_number, target_option
 from irlens.cli.settings import received_as
+from irlens.model import files
 from irlens.model.capture import MANIFEST_NAME
 from irlens.model.errors import IrlensError
 from irlens.model.text import plural
@@ -376,7 +377,7 @@ def _hint_at_tests(program: Path) -> str | None:
 
     try:
         tree = ast.parse(program.read_bytes())
-    except (OSError, SyntaxError, ValueError):
+    except (OSError, *files.PARSE_ERRORS):
         return None
     if defines_tests(tree):
         return f"it defines tests; run them with  irlens record -m pytest {program}"

@@ -19,6 +19,7 @@ from irlens.compiler.calls.extents import Extents
 from irlens.compiler.calls.pointers import Addresses, Pointer, called_name, index_of, names_in
 from irlens.compiler.calls.program_ids import ProgramIds
 from irlens.compiler.calls.strides import is_stride, strides_of, tensor_of_stride
+from irlens.model import files
 from irlens.model.several import only
 
 _DESCRIPTOR_CALLS = re.compile(r"load|store|gather|scatter|atomic_\w+")
@@ -121,7 +122,7 @@ def parse_source(source: str) -> ast.AST:
     """Return the syntax tree of a function's source, an empty one of invalid source."""
     try:
         return ast.parse(textwrap.dedent(source))
-    except (SyntaxError, ValueError, RecursionError):
+    except files.PARSE_ERRORS:
         return ast.Module(body=[], type_ignores=[])
 
 

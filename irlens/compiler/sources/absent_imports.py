@@ -12,6 +12,7 @@ from types import FrameType, ModuleType
 
 from irlens.compiler.calls.pointers import names_in
 from irlens.compiler.sources.stand_ins import Namespace, StandInModule, is_stand_in
+from irlens.model import files
 
 #: Importers that go on without an optional module by themselves.
 _OWN_ARRANGEMENTS = frozenset({"triton", "irlens", *sys.stdlib_module_names})
@@ -118,7 +119,7 @@ def _guarded_lines(source: str) -> tuple[tuple[int, int], ...]:
     """Return the first and last lines of the blocks that handle the absence of a module."""
     try:
         tree = ast.parse(source)
-    except (SyntaxError, ValueError):
+    except files.PARSE_ERRORS:
         return ()
     blocks: list[list[ast.stmt]] = []
     for node in ast.walk(tree):

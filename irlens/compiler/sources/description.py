@@ -8,6 +8,7 @@ captures never run the file.
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from importlib.util import decode_source
 from pathlib import Path
 from types import MappingProxyType
 
@@ -16,6 +17,7 @@ import msgspec
 from irlens.compiler.sources.inductor import GeneratedKernel, generated_kernels, is_generated
 from irlens.compiler.sources.lookup import find_file, known_files, split_spec
 from irlens.compiler.sources.running import how_to_run
+from irlens.model import files
 from irlens.model.config import ConstexprValue
 from irlens.model.errors import CaptureError, UnknownNameError
 
@@ -144,9 +146,11 @@ def read_kernels(path: Path, function: str | None = None) -> list[KernelSource]:
     calls.
 
     Raises:
+        ArtifactError: Its path is not UTF-8.
         CaptureError: The file cannot be read, is not Python, has an invalid description, or no
             kernel.
     """
+    files.require_utf8(path.resolve())
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -199,15 +203,31 @@ def _parse(path: Path, content: bytes) -> ast.Module:
         CaptureError: The file is not Python; the hint shows the line with a caret.
     """
     try:
-        return ast.parse(content, str(path))
+        tree = ast.parse(content, str(path))
     except SyntaxError as error:
         line = (error.text or "").rstrip("\n")
         caret = " " * max((error.offset or 1) - 1, 0) + "^"
+        place = f"{path}:{error.lineno}" if error.lineno else path
+        hint = f"{line}\n{caret}" if line else None
+        raise CaptureError(f"{place}: {error.msg}", hint=hint) from error
+    except files.PARSE_ERRORS as error:
+        reason = str(error) or "nested too deeply"
+        raise CaptureError(f"{path} is not readable Python: {reason}") from error
+    _require_text(path, content)
+    return tree
+
+
+def _require_text(path: Path, content: bytes) -> None:
+    """Raise ``CaptureError`` for a comment in another encoding, which Python's parser skips."""
+    try:
+        decode_source(content)
+    except (SyntaxError, UnicodeDecodeError) as error:
+        lines = content.decode("utf-8", "surrogateescape").split("\n")
+        number = next((n for n, line in enumerate(lines, 1) if not files.is_utf8(line)), 1)
         raise CaptureError(
-            f"{path}:{error.lineno}: {error.msg}", hint=f"{line}\n{caret}" if line else None
+            f"{path}:{number}: not in the file's encoding",
+            hint="save the file as UTF-8, or declare its encoding:  # -*- coding: latin-1 -*-",
         ) from error
-    except (ValueError, RecursionError, MemoryError) as error:  # null bytes, absurd nesting
-        raise CaptureError(f"{path} is not readable Python: {error}") from error
 
 
 def _descriptions(path: Path, tree: ast.Module) -> dict[str, Description]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from irlens.compiler.calls.pointers import assignments, called_name
 from irlens.compiler.sources.description import KernelSource
+from irlens.model import files
 
 #: Functions whose first argument is an address, and those whose others are sizes and strides, too.
 _ACCESSES = re.compile(r"load|store|atomic_\w+")
@@ -40,7 +41,7 @@ def function_of(source: KernelSource) -> ast.FunctionDef | None:
     """Return a kernel's function; ``None`` where its file defines it otherwise, or is a log."""
     try:
         tree = ast.parse(source.content)
-    except (SyntaxError, ValueError, RecursionError):
+    except files.PARSE_ERRORS:
         return None
     functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
     name = source.function.rpartition(".")[2]

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from irlens.compiler.sources.inductor_calls import Calls, NotLiteralError, grid_of, literal
+from irlens.model import files
 from irlens.model.config import ConstexprValue
 
 #: What every generated kernel's file has, and what begins each line of a log of them.
@@ -134,7 +135,7 @@ def _modules(code: str) -> Iterator[tuple[str, str]]:
         before = code.count("\n", 0, match.end())
         try:
             module = "\n" * before + ast.literal_eval(code[match.start("quotes") : end])
-        except (ValueError, SyntaxError):
+        except files.PARSE_ERRORS:
             continue
         yield match["name"], _SHARED_NAME.sub(f"def {match['name']}(", module, count=1)
     if not found:
@@ -157,7 +158,7 @@ def _kernel(name: str, module: str, calls: Calls) -> GeneratedKernel | None:
     """Return the kernel of a module; ``None`` if it has none that can be read."""
     try:
         tree = ast.parse(module)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except files.PARSE_ERRORS:
         return None
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):

@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from irlens.model import files
+
 #: Deepest nesting of a value; metadata has five levels.
 _MAX_DEPTH = 40
 
@@ -95,7 +97,7 @@ class Calls:
         self._runs: dict[str, tuple[ast.Call, dict[str, Value]]] = {}
         try:
             tree = ast.parse(code)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        except files.PARSE_ERRORS:
             return
         functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
         self._read(tree.body)

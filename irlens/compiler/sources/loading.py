@@ -208,11 +208,11 @@ def _described_errors(source: KernelSource) -> Iterator[None]:
     """Raise what the user's file raises as ``CaptureError``."""
     try:
         yield
-    except CaptureError:
+    except (CaptureError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:  # a user's file may raise anything
+    except BaseException as error:  # a user's file may raise anything: `pytest.skip` does
         hint = remedy([str(error.name)]) if isinstance(error, StandInError) else None
-        raise CaptureError(_describe_error(source.path, error), hint=hint) from error
+        raise CaptureError(describe_error(source.path, error), hint=hint) from error
 
 
 def _cache_lines(source: KernelSource) -> None:
@@ -321,7 +321,7 @@ _NOT_LOCAL = (
 )
 
 
-def _describe_error(path: Path, error: BaseException) -> str:
+def describe_error(path: Path, error: BaseException) -> str:
     """Return "FILE:LINE: EXCEPTION", with the deepest frame that is in the file."""
     if isinstance(error, SyntaxError):
         line, file = error.lineno, error.filename or str(path)
@@ -331,4 +331,5 @@ def _describe_error(path: Path, error: BaseException) -> str:
         line, file = (own[-1].lineno if own else None), str(path)
     is_ours = isinstance(error, IrlensError | StandInError)
     text = str(error) if is_ours else traceback.format_exception_only(error)[-1].strip()
-    return f"{file}:{line}: {text}" if line else f"{file}: {text}"
+    described = f"{file}:{line}: {text}" if line else f"{file}: {text}"
+    return described.encode("utf-8", "backslashreplace").decode()  # captures record it

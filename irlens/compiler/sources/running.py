@@ -23,7 +23,7 @@ def how_to_run(path: Path) -> str | None:
     """
     try:
         tree = ast.parse(path.read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError):
+    except (OSError, *files.PARSE_ERRORS):
         return None
     name = shlex.quote(_short(path))
     if _is_program(tree):
@@ -45,7 +45,7 @@ def _beside(path: Path) -> str | None:
             if other == path or other.stat().st_size > _LARGEST:
                 continue
             tree = ast.parse(files.read(other))
-        except (OSError, ArtifactError, SyntaxError, ValueError, RecursionError):
+        except (OSError, ArtifactError, *files.PARSE_ERRORS):
             continue
         name = shlex.quote(_short(other))
         if path.stem not in _imported(tree):

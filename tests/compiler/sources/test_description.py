@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,7 +9,7 @@ import pytest
 
 from irlens.compiler.sources.description import VARIABLE, find_kernel, read_kernels
 from irlens.compiler.sources.lookup import known_files
-from irlens.model.errors import CaptureError, UnknownNameError
+from irlens.model.errors import ArtifactError, CaptureError, UnknownNameError
 
 TWO_KERNELS = """
     @triton.jit
@@ -131,7 +132,10 @@ def test_an_invalid_description_is_an_error(
     ("content", "message"),
     [
         (b"def f(:\n", r"bad\.py:1: invalid syntax"),
-        (b"x = '\x00'\n", r"null bytes"),
+        (b"x = '\x00'\n", r"bad\.py( is not readable Python)?: .*null bytes"),
+        (b"x = " + b"-" * 100_000 + b"1\n", r"not readable Python: nested too deeply|bad\.py:1"),
+        (b"# \xe9\n", r"bad\.py:1: not in the file's encoding"),
+        (b"x = 1\n\n# \xe9\n", r"bad\.py:3: not in the file's encoding"),
         (b"x = '\xff'\n", r"bad\.py:"),
         (b"x = " + b"(" * 300 + b")" * 300, r"bad\.py"),
         (b"", r"has no @triton\.jit function"),
@@ -141,6 +145,13 @@ def test_a_file_without_kernels_is_an_error(content: bytes, message: str, tmp_pa
     path = tmp_path / "bad.py"
     path.write_bytes(content)
     with pytest.raises(CaptureError, match=message):
+        read_kernels(path)
+
+
+def test_a_path_that_is_not_utf8_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"\xff.py")
+    path.write_text("")
+    with pytest.raises(ArtifactError, match="its path is not UTF-8"):
         read_kernels(path)
 
 

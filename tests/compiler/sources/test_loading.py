@@ -170,6 +170,20 @@ def test_output_of_a_file_goes_to_stderr(
     assert err == "loading\n"
 
 
+@pytest.mark.parametrize(
+    "statement",
+    ["import pytest; pytest.skip('x', allow_module_level=True)", "raise ValueError('\\udcff')"],
+)
+def test_whatever_a_file_raises_the_kernel_is_compiled(
+    statement: str, write: Callable[..., Path], sm_90: Target
+) -> None:
+    """One exception derives from ``BaseException``, the other has a text that no file can hold."""
+    (entry,) = capture_entries(
+        request(write("    VALUE = tl.constexpr(1)" + KERNEL + f"\n    {statement}\n"), sm_90)
+    )
+    assert (entry / "k.ttir").is_file()
+
+
 def test_a_kernel_of_another_module_is_compiled_again(
     write: Callable[..., Path], sm_90: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:

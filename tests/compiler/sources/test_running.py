@@ -80,6 +80,7 @@ def test_what_runs_nothing_names_what_runs_it(
     path = tmp_path / "norm.py"
     path.write_text(KERNEL)
     (tmp_path / "broken.py").write_text("def broken(")
+    (tmp_path / "deep.py").write_text(f"x = {'-' * 100_000}1")
     (tmp_path / other).write_text(content)
     said = how_to_run(path)
     assert said is None if line is None else (said or "").endswith(f"  irlens record {line}")
