@@ -409,6 +409,37 @@ def test_what_depends_on_data_is_assumed_only_where_that_is_asked_for() -> None:
     )
 
 
+UNTIL = """
+module {
+  tt.func public @k(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>) {
+    %one = arith.constant 1.0 : f32
+    %v = tt.load %x : !tt.ptr<f32>
+    %w = scf.while (%a = %v) : (f32) -> f32 {
+      %b = arith.addf %a, %one : f32
+      %more = arith.cmpf olt, %b, %one : f32
+      scf.condition(%more) %b : f32
+    } do {
+    ^bb0(%c: f32):
+      scf.yield %c : f32
+    }
+    tt.store %y, %w : !tt.ptr<f32>
+    tt.return
+  }
+}
+"""
+
+
+def test_a_loop_until_data_say_so_hides_no_access_beside_it() -> None:
+    traffic = count(parse(UNTIL, stage="ttir"), {}, (3, 1, 1))
+    assert (traffic.read_bytes, traffic.written_bytes, traffic.reason) == (12, 12, "")
+    assert traffic.flops is None  # nor is it known how often it adds
+    inside = UNTIL.replace("scf.yield", "tt.store %y, %c : !tt.ptr<f32>\n      scf.yield")
+    assert count(parse(inside, stage="ttir"), {}, (3, 1, 1)).read_bytes is None
+    integers = UNTIL.replace("f32", "i32").replace("1.0", "1").replace("addf", "addi")
+    integers = integers.replace("cmpf olt", "cmpi slt")
+    assert count(parse(integers, stage="ttir"), {}, (3, 1, 1)).flops == {}
+
+
 def test_a_pointer_to_booleans_is_cast_to_one_to_bytes() -> None:
     """As Triton loads a mask that PyTorch has stored."""
     text = CARRIED.replace("!tt.ptr<f32>", "!tt.ptr<i8>").replace("%next", "%c9")

@@ -377,6 +377,11 @@ class Evaluation:
             test = frame.inner(rows)
             bind(before, carried, test)
             condition, *passed = self.block(before, test)
+            if isinstance(condition, Unknown) and not self._accesses_memory(operation):
+                define_all(operation, condition, frame)
+                for each in self._module.body(operation):  # how often they run is unknown
+                    del self.executions[each.index]
+                return
             held = truth_values(condition, rows.size)
             gone, stays = np.flatnonzero(~held), np.flatnonzero(held)
             left.append((rows[gone], [taken(each, gone) for each in passed]))

@@ -39,15 +39,21 @@ def count_flops(
     executed: Mapping[int, int],
     products: Mapping[int, MatrixProduct] | None = None,
 ) -> Flops | None:
-    """Count the operations of a launch; ``None`` where a product or a reduction is not understood.
+    """Count the operations of a launch.
 
     Args:
-        executed: How often each operation is executed, by index.
+        executed: How often each operation is executed, by index; without the operations of loops
+            that run until data say so.
         products: The products of the module by the index of their operation, as they are computed;
             without them, products are the tensor cores', in their operands' own types.
+
+    Returns:
+        ``None`` where a product or a reduction is not understood, or how often a loop runs.
     """
     if products is None:
         products = matrix_products(module, None, None, None)
+    if any(_runs_on(module, module.operations[index], executed) for index in executed):
+        return None
     total: Counter[str] = Counter()
     tensor: Counter[str] = Counter()
     multiplied: Counter[str] = Counter()
@@ -75,6 +81,15 @@ def count_flops(
             if each:
                 total[dtype] += times * each
     return Flops(*(dict(sorted(each.items())) for each in (total, tensor, multiplied)))
+
+
+def _runs_on(module: Module, operation: Operation, executed: Mapping[int, int]) -> bool:
+    """Whether an operation is a loop that computes, and how often is unknown."""
+    if operation.does != "while":
+        return False
+    inside = list(module.body(operation))
+    counts = any(each.name in PRODUCTS or _elementwise(each)[1] for each in inside)
+    return counts and not any(each.index in executed for each in inside)
 
 
 def _elementwise(operation: Operation) -> tuple[str, int]:
