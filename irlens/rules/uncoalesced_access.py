@@ -48,6 +48,7 @@ from irlens.analyze.address_slice import computed_from
 from irlens.analyze.addresses import Access, divisors
 from irlens.analyze.facts import Facts
 from irlens.analyze.warp_tiles import WarpTile, blocked_layouts, touched_granules, warp_tile
+from irlens.isa.mlir.copies import COPIES
 from irlens.model.estimate import Cause
 from irlens.model.report import Blame, Severity
 from irlens.model.several import all_known
@@ -131,19 +132,25 @@ class _Complaint(NamedTuple):
 
 
 class _Held(NamedTuple):
-    """What one warp holds of a tensor in a blocked layout, if its steps are even."""
+    """What one warp holds of a tensor in a layout of its own, if that is blocked and steps even."""
 
     tile: WarpTile | None
 
 
 def _accesses(facts: Facts) -> Iterator[tuple[Access, _Held | None]]:
-    """Yield the accesses of the ttir, and what a warp holds; ``None`` for other layouts."""
+    """Yield the accesses of the ttir, and what a warp holds; ``None`` for a product's layout.
+
+    Copies to shared memory have none of a product, though on AMD no blocked one where LDS is padded.
+    """
     if facts.ttir is None or facts.ttgir is None or facts.addresses is None:
         return
     layouts = blocked_layouts(facts.ttgir)
+    copied = {each.location for each in facts.ttgir.named(*COPIES)}
     for access in facts.addresses.accesses(divisors(facts.ttir)):
         layout = layouts.get((access.direction, access.location))
-        yield access, None if layout is None else _Held(warp_tile(access, layout))
+        is_copy = access.direction == "load" and access.location in copied
+        tile = warp_tile(access, layout) if layout is not None else None
+        yield access, None if layout is None and not is_copy else _Held(tile)
 
 
 def _match(
@@ -231,6 +238,8 @@ def _apart(
         if any(each.name == "tt.load" for each in computed_from(facts.ttir, operation, 1)):
             words = "its addresses are loaded from memory and lie apart"
             return _Complaint("indirect", words, _SORT)
+    if (cause.element_bytes, cause.run) in zip(cause.steps, cause.extents, strict=True):
+        return _Complaint("rows", f"rows of the tile are {cause.run:,.0f} elements long", _SHORT)
     if cause.run > 1.5:
         words = f"its neighbours lie side by side in rows of {cause.run:.3g} on average"
         return _Complaint("apart", words, _ROWS)

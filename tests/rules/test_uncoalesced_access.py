@@ -94,6 +94,17 @@ def test_silent_on_results_in_the_layout_of_matrix_cores(look: Look) -> None:
     assert look(CODE, "matmul_tiled", "mi300x") == []
 
 
+def test_shows_short_rows_that_are_copied_to_padded_lds(look: Look) -> None:
+    """The copies of gfx950 have linear layouts, and were taken for a product's."""
+    tile = {"M": 128, "N": 128, "BLOCK_K": 32, "STAGES": 2, "PRECISION": "ieee"}
+    args = {"a_ptr": "fp16", "b_ptr": "fp16"}
+    for target in ("gfx942", "gfx950"):
+        (finding,) = look(CODE, "dots.py", target, args=args, **tile)
+        assert "rows of the tile are 32 elements long and 4,096 apart" in finding.message
+        assert finding.hint.startswith("make the tile wider")
+        assert look(CODE, "dots.py", target, args=args, **{**tile, "BLOCK_K": 64}) == []
+
+
 def test_silent_along_a_row(look: Look) -> None:
     assert look(CODE, "columns.py:columns", args={"row_stride": 4096, "column_stride": 1}) == []
 
