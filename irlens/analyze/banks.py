@@ -7,7 +7,8 @@ Programming Guide, "Shared Memory" under the compute capabilities from 5.x on).
 
 Which lanes AMD's LDS serves together depends on the instruction, in an order that no document
 gives. Whatever it is, a bank serves one word at a time: the words that all lanes touch in one bank,
-over those that it would serve if all banks had as many, are the passes at least.
+over those that it would serve if all banks had as many, are the passes at least. Lanes that share
+a word may save none: the fewest passes are taken to be those of as many lanes as there are banks.
 """
 
 from collections import defaultdict
@@ -54,7 +55,8 @@ def passes(
     lanes = [size * place(registers.element(0, lane))[0] for lane in range(registers.lanes)]
     if not in_order:
         words = {(at + n) // _WORD for at in lanes for n in range(0, vector * size, _WORD)}
-        return most_words_in_a_bank(lanes, vector * size, banks) / ceil(len(words) / banks)
+        fewest = ceil(max(len(words), len(lanes)) / banks)
+        return most_words_in_a_bank(lanes, vector * size, banks) / fewest
     at_once = banks // max(vector * size // _WORD, 1)
     groups = [lanes[first : first + at_once] for first in range(0, len(lanes), at_once)]
     counts = [most_words_in_a_bank(each, vector * size, banks) for each in groups]

@@ -72,6 +72,9 @@ def test_the_least_of_64_lanes() -> None:
     assert banks.passes(column, PLAIN, 4, 64, in_order=False) == 64
     row = held(Blocked((1, 1), (1, 64), (1, 1), (1, 0)), (1, 64))
     assert banks.passes(row, PLAIN, 4, in_order=False) == 1
+    # 32 words of two halves each in one bank: two passes would do, one for each half of the wave.
+    pairs = held(Blocked((1, 1), (32, 2), (1, 1), (1, 0)), (32, 2))
+    assert banks.passes(pairs, PLAIN, 2, in_order=False) == 16
 
 
 TTGIR = """
