@@ -372,6 +372,8 @@ def _with_unknown_depth(pipeline: Pipeline, times: Fraction) -> Pipeline:
         f"an iteration of the machine code loads {float(times):g} times the bytes of one of the"
         " source: LLVM may have unrolled the loop, or lanes may load the same bytes"
     )
+    if reason in pipeline.reason:
+        return pipeline  # the lanes' bytes said so already
     exposed = any(load.is_exposed for load in pipeline.loads)
     if exposed and any(load.iterations_ahead for load in pipeline.loads):
         return msgspec.structs.replace(pipeline, reason=f"{pipeline.reason}; {reason}")

@@ -48,6 +48,7 @@ def test_a_load_that_is_awaited_at_once_decides_in_an_unrolled_loop_too() -> Non
     (found,) = against_source([partly], [load(4096)], None)
     assert (found.verdict, found.achieved_stages, found.loads) == ("not pipelined", 1, partly.loads)
     assert found.reason.startswith("so; an iteration of the machine code loads 2 times")
+    assert against_source([found], [load(4096)], None) == [found], "the same is said once"
     # Without others that run ahead, LLVM may have unrolled a loop that is not pipelined.
     alone = msgspec.structs.replace(partly, loads=(exposed,))
     (found,) = against_source([alone], [load(4096)], None)
