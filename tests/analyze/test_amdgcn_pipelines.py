@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from irlens.analyze.pipelines import amdgcn as pipelines
 from irlens.analyze.pipelines import amdgcn_loads
 from irlens.analyze.pipelines.amdgcn_trace import Left
+from irlens.analyze.pipelines.distinct_bytes import SourceLoad
 from irlens.isa.amdgcn import Function, Instruction, parse
 from irlens.isa.amdgcn.memory import access_bytes, transfer
 from irlens.isa.amdgcn.waits import Counters, limit
@@ -502,3 +503,38 @@ def test_nobody_requests_stages_of_what_unrolling_leaves_over(loads: int, factor
 def test_counters_that_disagree_with_the_loads_tell_no_factor(factor: int, step: int) -> None:
     loop = _unrolled(factor, 1, step)[0]
     assert (f"unrolled {factor} times" in loop.reason) == (step == factor)
+
+
+NOWHERE = """
+    .file 1 "/" "k.py"
+    .type k,@function
+k:
+    s_nop 0
+.LBB0_1:
+    .loc 1 7 1
+    buffer_load_dwordx4 v[0:3], v8, s[0:3], 0 offen
+    s_cbranch_vccnz .LBB0_2
+    .loc 1 {other} 1
+    buffer_load_dwordx4 v[4:7], v9, s[0:3], 0 offen
+.LBB0_2:
+    .loc 1 0 1
+    s_cbranch_scc1 .LBB0_1
+    s_endpgm
+.Lfunc_end0:
+"""
+
+
+@pytest.mark.parametrize(("other", "line"), [(8, 6), (21, None)])
+def test_a_loop_whose_branch_has_no_line_is_that_of_its_loads(other: int, line: int | None) -> None:
+    """As LLVM leaves a branch that the two halves of an unrolled loop share."""
+    (kernel,) = parse(NOWHERE.format(other=other)).functions
+    load = SourceLoad(bytes=4096)
+    of_source = {
+        ("k.py", 6): {("k.py", 7): load, ("k.py", 8): load},
+        ("k.py", 20): {("k.py", 21): load},
+    }
+    (found,) = pipelines.find_pipelines(
+        kernel, threads_per_cta=256, requested=lambda *_: 2, of_source=of_source
+    )
+    assert found.verdict == "unknown"
+    assert (found.source.line if found.source is not None else None) == line

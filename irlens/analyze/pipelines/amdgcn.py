@@ -39,7 +39,7 @@ from irlens.isa.mlir import Module
 from irlens.model.memory import LoopLoad
 from irlens.model.report import Pipeline, PipelineKind, blank_pipeline
 from irlens.model.several import only
-from irlens.model.source import user_frame
+from irlens.model.source import SourceLocation, user_frame
 from irlens.model.text import size
 
 SCALAR = "the loop reads memory by scalar loads, and uses each in the iteration that issues it"
@@ -231,7 +231,7 @@ class _Finder:
     def _blank(self, index: int) -> Pipeline:
         """Return the record of a loop whose figures are unknown."""
         header = self.loops.header(index)
-        locations = self.loops.locations(index)
+        locations = self._locations(index)
         return blank_pipeline(
             stage="amdgcn",
             loop=header.label or f"line {header.line}",
@@ -244,6 +244,19 @@ class _Finder:
             else self.requested(locations, self.loops.copy(index)),
             reason="",
         )
+
+    def _locations(self, index: int) -> tuple[SourceLocation, ...]:
+        """Return the location of a loop: the branch back's, or else that of the loop of its loads.
+
+        LLVM leaves a branch that several paths lead to without a line.
+        """
+        locations = self.loops.locations(index)
+        if user_frame(locations) is not None:
+            return locations
+        reads = (each for each in self.loops.body(index) if transfer(each))
+        places = {place_of(user_frame(each.locations)) for each in reads}
+        around = [loop for loop, loads in self.of_source.items() if places and places <= {*loads}]
+        return (SourceLocation(*around[0]),) if len(around) == 1 else locations
 
 
 def _in_flight(
