@@ -89,6 +89,12 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     products: tuple[MatrixProduct, ...] = ()
     contents: Mapping[str, Stage] = {}
 
+    @property
+    def waves_per_eu(self) -> int | None:
+        """The waves of a SIMD that AMD's compiler was asked for; ``None`` for its own choice."""
+        waves = (self.config.options or {}).get("waves_per_eu")
+        return waves if isinstance(waves, int) and waves > 0 else None
+
     @cached_property
     def launch(self) -> Moved:
         """What the launch moves: its programs are evaluated for the first rule that looks at it."""

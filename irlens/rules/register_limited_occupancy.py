@@ -55,7 +55,6 @@ CAUSE: Cause = "registers"
 NEEDS = ("occupancy",)
 
 _WORTHWHILE = 1.25
-_WAVES = "waves_per_eu"
 _TAKES_ALL = "a warp-specialized kernel is compiled for all registers of an SM"
 
 
@@ -95,8 +94,8 @@ def _allocated(facts: Facts, gpu: Gpu, occupancy: Occupancy, usage: Usage) -> It
     without = fit(gpu, replace(usage, registers=needed, needed=None))
     if without.blocks_per_sm < _WORTHWHILE * occupancy.blocks_per_sm:
         return
-    waves = (facts.config.options or {}).get(_WAVES)
-    cause = f"{_WAVES}={waves}" if waves is not None else f"its {_WAVES}"
+    waves = facts.waves_per_eu
+    cause = "its waves_per_eu" if waves is None else f"waves_per_eu={waves}"
     reason = f"{cause} has LLVM allocate them, and the kernel uses {needed}"
     yield Match(
         message=(

@@ -55,8 +55,25 @@ def find(facts: Facts) -> Iterator[Match]:
         return
     yield Match(
         message=f"{spilled} spilled to memory{_kept(facts)}",
-        hint=_shares_all(facts) or "raise num_warps, or make the tile smaller",
+        hint=_asked(facts) + (_shares_all(facts) or "raise num_warps, or make the tile smaller"),
     )
+
+
+def _asked(facts: Facts) -> str:
+    """Return the option that leaves a thread no more registers than it has, if one does."""
+    held, waves, most = facts.resources.registers, facts.waves_per_eu, facts.config.maxnreg
+    if facts.gpu is None or held is None:
+        return ""
+    arch = facts.gpu.arch
+    unit = arch.register_unit // arch.warp_size
+    option = f"maxnreg={most}"
+    if arch.vendor == "amd" and waves is not None:
+        option = f"waves_per_eu={waves}"
+        of_lane = arch.registers_per_partition // arch.warp_size
+        most = of_lane // waves // unit * unit
+    if most is None or most >= arch.registers_per_thread or held <= most - unit:
+        return ""
+    return f"{option} leaves a {facts.words.thread} {most} registers: leave it out; or "
 
 
 def _shares_all(facts: Facts) -> str:

@@ -140,7 +140,7 @@ class _Held(NamedTuple):
 def _accesses(facts: Facts) -> Iterator[tuple[Access, _Held | None]]:
     """Yield the accesses of the ttir, and what a warp holds; ``None`` for a product's layout.
 
-    Copies to shared memory have none of a product, though on AMD no blocked one where LDS is padded.
+    Copies to shared memory have none of a product, though those to AMD's padded LDS are linear.
     """
     if facts.ttir is None or facts.ttgir is None or facts.addresses is None:
         return

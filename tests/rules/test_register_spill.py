@@ -1,5 +1,6 @@
 from collections.abc import Callable
 
+import pytest
 from msgspec.structs import replace
 
 from irlens.analyze.facts import Facts
@@ -22,6 +23,23 @@ def test_shows_what_the_amd_compiler_counts(look: Look) -> None:
         CODE, "tile_sum.py", "mi300x", SIZE=32768, STAGES=1, num_stages=1, num_warps=1
     )
     assert "vector registers per lane are spilled" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("target", "option", "leaves"),
+    [
+        ("mi300x", "waves_per_eu=8", "a lane 64 registers"),
+        ("h100", "maxnreg=64", "a thread 64 registers"),
+    ],
+)
+def test_names_the_option_that_leaves_too_few_registers(
+    look: Look, target: str, option: str, leaves: str
+) -> None:
+    name, _, value = option.partition("=")
+    tile = {"SIZE": 16384, "STAGES": 1}
+    (finding,) = look(CODE, "tile_sum.py", target, **tile, **{name: int(value)})
+    assert finding.hint.startswith(f"{option} leaves {leaves}: leave it out; or raise num_warps")
+    assert look(CODE, "tile_sum.py", target, **tile) == []
 
 
 def test_registers_that_amd_spills_to_agprs_are_not_in_memory(
