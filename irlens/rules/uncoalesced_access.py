@@ -238,7 +238,8 @@ def _apart(
         if any(each.name == "tt.load" for each in computed_from(facts.ttir, operation, 1)):
             words = "its addresses are loaded from memory and lie apart"
             return _Complaint("indirect", words, _SORT)
-    if (cause.element_bytes, cause.run) in zip(cause.steps, cause.extents, strict=True):
+    along = zip(cause.steps, cause.extents, strict=True)
+    if any(step == cause.element_bytes and extent == cause.run for step, extent in along):
         return _Complaint("rows", f"rows of the tile are {cause.run:,.0f} elements long", _SHORT)
     if cause.run > 1.5:
         words = f"its neighbours lie side by side in rows of {cause.run:.3g} on average"
