@@ -20,7 +20,12 @@ from irlens.model.resources import Resources
 
 METADATA = "Triton's metadata"
 #: The resources without which there is no ``Usage``.
-_OCCUPANCY_INPUTS = ("registers", "shared_dynamic_bytes", "shared_static_bytes", "barriers")
+_OCCUPANCY_INPUTS = {
+    "registers": "registers",
+    "shared_dynamic_bytes": "dynamic shared memory",
+    "shared_static_bytes": "static shared memory",
+    "barriers": "barriers",
+}
 #: What a cubin says: the kernel's field and its place in the file, by the name of the resource.
 _CUBIN_ORIGINS = {
     "registers": ("registers", "EIATTR_REGCOUNT"),
@@ -287,7 +292,11 @@ def find_occupancy(
 ) -> Occupancy | None:
     """Return the occupancy of a kernel on its GPU, without next steps and curves."""
     if gpu is None or demand.usage is None:
-        missing = [each for each in _OCCUPANCY_INPUTS if f"resources.{each}" in provenance.unknown]
+        missing = [
+            words
+            for name, words in _OCCUPANCY_INPUTS.items()
+            if f"resources.{name}" in provenance.unknown
+        ]
         reason = f"it depends on {', '.join(missing)}" if missing else "the CTA's size is not known"
         provenance.missing(demand.doubt or reason, "occupancy")
         return None

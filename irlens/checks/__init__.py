@@ -253,18 +253,20 @@ def _check(
     ]
     verdicts += candidate.verdicts
     findings = _new_findings(report, entry)
+    failing = _failing(findings, requirements)
     sources = [*(one.source for one in moved), *(one.source for one in verdicts)]
     mentioned = {str(source) for source in [*sources, *(one.source for one in findings)]}
     return CheckedKernel(
         side=named,
         asked=candidate.entry.recipe.kernel,
-        outcome=_outcome(moved, verdicts, findings),
+        outcome=_outcome(moved, verdicts, findings, failing),
         in_baseline=entry is not None,
         movements=moved,
         budgets=worst_first(verdicts),
         findings=findings,
         comparison=known.comparison if known else None,
         code={place: text for place, text in report.code.items() if place in mentioned},
+        failing=failing,
     )
 
 
@@ -288,10 +290,24 @@ def _new_findings(report: Report, entry: Entry | None) -> list[Finding]:
     return [one for one in report.findings if one.code in more and one.severity != "note"]
 
 
+def _failing(findings: Sequence[Finding], requirements: Requirements) -> list[str]:
+    """Return the codes of the new findings that fail the check, which ``--update`` accepts.
+
+    Errors, such as an access outside of a tensor, are no heuristics: they are wrong whatever the
+    figures do.
+    """
+    if requirements.update or requirements.baseline is None:
+        return []
+    return sorted({one.code for one in findings if one.severity == "error"})
+
+
 def _outcome(
-    moved: Sequence[Movement], verdicts: Sequence[BudgetVerdict], findings: Sequence[Finding]
+    moved: Sequence[Movement],
+    verdicts: Sequence[BudgetVerdict],
+    findings: Sequence[Finding],
+    failing: Sequence[str],
 ) -> Outcome:
-    if any(one.fails for one in moved) or any(one.fails for one in verdicts):
+    if failing or any(one.fails for one in moved) or any(one.fails for one in verdicts):
         return "failed"
     worse = any(one.judgement in ("lost", "unknown", "worse") for one in moved)
     return "warned" if worse or findings else "passed"

@@ -97,11 +97,23 @@ def usage_error(error: click.ClickException) -> IrlensError:
         options = [name for each in parameters for name in (*each.opts, *each.secondary_opts)]
         name = error.option_name
         return UnknownNameError("option", name, [o for o in options if o.startswith("--")])
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        return _missing(error.param, context)
     message = error.format_message().rstrip(".")
     if not message[1:2].isupper():  # AFTER is an argument's name
         message = message[:1].lower() + message[1:]
     hint = f"see {context.command_path} --help" if context is not None else None
     return IrlensError(message, hint=hint)
+
+
+def _missing(parameter: click.Parameter, context: click.Context | None) -> IrlensError:
+    """Return the error of a missing argument or option, with the values that it may have."""
+    name = parameter.human_readable_name.strip("{}")
+    kind = "argument" if isinstance(parameter, click.Argument) else "option"
+    hint = f"see {context.command_path} --help" if context is not None else None
+    if isinstance(parameter.type, click.Choice):
+        hint = f"write {' or '.join(map(str, parameter.type.choices))}"
+    return IrlensError(f"missing {kind} '{name}'", hint=hint)
 
 
 def write(content: str | bytes, output: Path | None, *, paged: bool = False) -> None:

@@ -355,7 +355,7 @@ class Tools:
         settings: Settings = None,
         args: Args = None,
         strict: Annotated[
-            bool, Meta(description="Fail on any difference from the baseline")
+            bool, Meta(description="Fail if any figure differs from the baseline")
         ] = False,
         format: FormatName = "markdown",  # noqa: A002
     ) -> Answer:

@@ -109,6 +109,7 @@ class CheckedKernel(msgspec.Struct, frozen=True, kw_only=True):
         movements: Figures that moved against the baseline, worst first.
         budgets: Every budget that matches this kernel, broken ones first.
         findings: Findings that the baseline lacks, notes excluded; all of them without an entry.
+        failing: The codes of those that fail the check.
         comparison: The baseline's figures against today's, limited to the figures that a baseline
             keeps; ``None`` without an entry.
         code: Text of the lines of Python that are mentioned, by "file:line", where the capture
@@ -124,6 +125,7 @@ class CheckedKernel(msgspec.Struct, frozen=True, kw_only=True):
     findings: list[Finding]
     comparison: Comparison | None
     code: dict[str, str]
+    failing: list[str] = []
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):

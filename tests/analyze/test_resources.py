@@ -29,9 +29,9 @@ def test_the_reason_names_what_occupancy_is_computed_from(capture: Capture) -> N
     bare = without(msgspec.structs.replace(capture, metadata=metadata), "cubin", "ptx")
     report = inspect(bare)
     assert {"resources.tensor_memory_columns", "resources.stack_bytes"} <= report.unknown.keys()
-    assert report.unknown["occupancy"] == "it depends on registers, shared_static_bytes"
+    assert report.unknown["occupancy"] == "it depends on registers, static shared memory"
 
 
 def test_shared_memory_is_named_without_metadata(capture: Capture) -> None:
     report = inspect(msgspec.structs.replace(capture, metadata=None))
-    assert report.unknown["occupancy"] == "it depends on shared_dynamic_bytes"
+    assert report.unknown["occupancy"] == "it depends on dynamic shared memory"

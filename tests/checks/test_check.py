@@ -15,6 +15,7 @@ from irlens.model.check import BudgetVerdict, Check, Movement
 from irlens.model.estimate import TimeEstimate
 from irlens.model.report import Finding, Occupancy, Refusal, Report
 from irlens.model.source import SourceLocation
+from irlens.render import Options, render
 from irlens.render.view.check_lines import moved_lines
 from irlens.render.view.check_verdicts import verdicts
 
@@ -274,6 +275,19 @@ class TestWhatIsTold:
         note = replace(softmax, findings=[replace(finding, severity="note")])
         assert run(softmax, note).kernels[0].findings == []
         assert run(softmax, one, strict=True).outcome == "warned"  # a heuristic never fails
+
+    def test_a_new_error_fails(self, softmax: Report) -> None:
+        error = Finding(
+            code="IRL304", severity="error", message="m", hint="h", stage=None, line=None,
+            source=None,
+        )  # fmt: skip
+        wrong = replace(softmax, findings=[error])
+        failed = run(softmax, wrong)
+        assert (failed.outcome, failed.kernels[0].failing) == ("failed", ["IRL304"])
+        assert "✗  finding IRL304" in render("text", "check", failed, Options())
+        assert run(None, wrong).outcome == "failed", "a new kernel"
+        assert run(wrong, wrong).outcome == "passed"
+        assert run(softmax, wrong, update=True).outcome == "warned", "it is accepted"
 
 
 class TestBudgets:

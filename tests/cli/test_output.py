@@ -111,6 +111,7 @@ main()
         ("inspect softmax --taret h100", "unknown option '--taret'", "did you mean --target"),
         ("inspect softmx", "unknown kernel 'softmx'", "did you mean softmax or softmax_rows?"),
         ("inspect", "missing argument 'KERNEL'", "see irlens inspect --help"),
+        ("completion", "missing argument 'SHELL'", "write bash or zsh or fish"),
         (
             "inspect softmax -t sm_61", "unknown target 'sm_61'",
             "sm_61 is too old: Triton compiles for sm_70 and newer",

@@ -247,3 +247,19 @@ def test_a_group_takes_no_columns() -> None:
     }.items():
         ran = scan(CAPTURES, "--group", "kernel", *options)
         assert (ran.code, ran.out, message in ran.err) == (2, "", True)
+
+
+def test_without_a_directory_triton_s_own_cache_is_scanned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(CAPTURES))
+    ran = scan("-f", "csv", "--columns", "kernel")
+    assert ran.out == scan(CAPTURES, "-f", "csv", "--columns", "kernel").out
+    assert f"scanning {CAPTURES}" in ran.err
+    monkeypatch.delenv("TRITON_CACHE_DIR")
+    monkeypatch.setenv("TRITON_HOME", str(tmp_path))
+    ran = scan()
+    assert ran.code == 2
+    assert f"Triton has no cache here, {tmp_path / '.triton' / 'cache'}" in ran.err
+    (tmp_path / ".triton" / "cache").mkdir(parents=True)
+    assert f"scanning {tmp_path / '.triton' / 'cache'}" in scan().err

@@ -26,7 +26,7 @@ from irlens.model.report import (
 from irlens.model.resources import Resources, WarpGroup
 from irlens.model.source import SourceLocation
 from irlens.render import Options, render
-from irlens.render.view.changes import changes
+from irlens.render.view.changes import changes, minor_changes
 from irlens.render.view.comparison_verdict import verdict
 
 SOFTMAX = Path(__file__).parents[2] / "samples" / "reports" / "softmax-h100.json"
@@ -158,6 +158,19 @@ class TestNoDifference:
         assert not compare(before, after).different
         other = replace(after, code={place: f"{text}!" for place, text in after.code.items()})
         assert compare(before, other).different  # another file, as far as its lines say
+
+    def test_minor_figures_that_read_the_same_are_not_listed(self, softmax: Report) -> None:
+        assert softmax.roofline is not None
+        assert softmax.roofline.flops_per_byte is not None
+        near = replace(
+            softmax.roofline, flops_per_byte=softmax.roofline.flops_per_byte * (1 + 1e-9)
+        )
+        further = replace(softmax.roofline, flops_per_byte=2 * softmax.roofline.flops_per_byte)
+        names = [
+            [each.name for each in minor_changes(compare(softmax, replace(softmax, roofline=one)))]
+            for one in (near, further)
+        ]
+        assert names == [[], ["operations per byte"]]
 
     def test_what_was_asked_for_labels_the_sides(self, softmax: Report) -> None:
         config = replace(softmax.config, num_warps=4)

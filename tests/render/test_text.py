@@ -51,6 +51,15 @@ def test_loads_that_nothing_moves_ahead_have_no_mechanism() -> None:
     assert max(map(len, lines)) <= 80
 
 
+def test_the_depths_of_several_loops_are_numbers() -> None:
+    deeper = msgspec.structs.replace(IN_PLACE, achieved_stages=2, line=9)
+    loops = [msgspec.structs.replace(each, kind="wgmma") for each in (IN_PLACE, deeper)]
+    one = msgspec.structs.replace(SOFTMAX, pipelines=loops)
+    other = msgspec.structs.replace(one, config=msgspec.structs.replace(one.config, num_warps=16))
+    told = " ".join(render("text", "reports", [one, other], Options(color=False)).split())
+    assert "stages, wgmma 1, 2 " in told
+
+
 def test_warps_that_do_other_things_are_told_with_what_they_hold() -> None:
     groups = [
         WarpGroup(name="default", num_warps=4, registers=232),

@@ -38,9 +38,9 @@ An unknown figure fails its budget, and so does a budget that matches nothing.
 sizes up to which nothing may break, as `irlens limits` finds it: attention =
 {tokens = 1_000_000}.
 
-More registers, spills and new findings are reported but do not fail the check; with
---strict any difference from the baseline does. Exits with 0 if the check passes, 1 if it
-fails.
+New errors fail the check, such as an access outside of a tensor. More registers, spills and
+new warnings are reported but do not; with --strict any figure that differs from the baseline
+does. Exits with 0 if the check passes, 1 if it fails.
 
 \b
 irlens check softmax matmul --target h100,mi300x --update
@@ -67,7 +67,7 @@ class _Settings(msgspec.Struct, frozen=True):
     "file",
     tells="Use this baseline.  [default: irlens.baseline.json next to pyproject.toml]",
 )
-@click.option("--strict", is_flag=True, help="Fail on any difference from the baseline.")
+@click.option("--strict", is_flag=True, help="Fail if any figure differs from the baseline.")
 @writing_options("check")
 @received_as(_Settings)
 def command(settings: _Settings) -> Exit:

@@ -7,6 +7,8 @@ from irlens.cli import Exit, completions, output
 
 _HELP = """Print a script that completes commands, options, kernels and GPUs.
 
+SHELL is bash, zsh or fish.
+
 \b
 bash:  eval "$(irlens completion bash)"    in ~/.bashrc
 zsh:   eval "$(irlens completion zsh)"     in ~/.zshrc
@@ -15,7 +17,7 @@ fish:  irlens completion fish > ~/.config/fish/completions/irlens.fish
 
 
 @click.command(help=_HELP)
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", metavar="SHELL", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> Exit:
     """Print the script."""

@@ -1,5 +1,6 @@
 """``irlens scan``: a row of figures for each capture of a cache, whatever its size."""
 
+import os
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
@@ -32,9 +33,10 @@ if TYPE_CHECKING:  # running the command loads them
 _HELP = """List the captures in DIRs with their figures, and sum them up.
 
 DIR is a Triton cache, TorchInductor's tree of caches, irlens's store, a directory of
-captures, or a trace of tritonparse (NAME.ndjson). Nothing is compiled, and only what the
-selected columns need is read: registers and occupancy need Triton's metadata and the
-binary; pipelines and findings parse the code.
+captures, or a trace of tritonparse (NAME.ndjson); by default it is Triton's own cache,
+$TRITON_CACHE_DIR or ~/.triton/cache. Nothing is compiled, and only what the selected
+columns need is read: registers and occupancy need Triton's metadata and the binary;
+pipelines and findings parse the code.
 
 --columns takes path, kernel, target, triton, findings, sha256, and every figure by a name
 that budgets and sweeps use (`irlens explain FIGURE`). --where takes conditions as budgets
@@ -54,7 +56,7 @@ An entry that cannot be read is reported on stderr and skipped; a link to a dire
 not followed. Exits with 0, or with 2 if anything was skipped.
 
 \b
-irlens scan ~/.triton/cache
+irlens scan
 irlens scan ~/.triton/cache --where "local_bytes > 0" --sort=-local_bytes
 irlens scan ~/.triton/cache -f csv --columns kernel,target,registers,occupancy
 irlens scan ci/before ci/after -o reports.jsonl
@@ -77,12 +79,26 @@ class _Settings(msgspec.Struct, frozen=True):
     writing: Writing
 
 
+def _triton_cache() -> Path:
+    """Return where Triton keeps what it compiles."""
+    home = Path(os.environ.get("TRITON_HOME") or "~").expanduser()
+    return Path(os.environ.get("TRITON_CACHE_DIR") or home / ".triton" / "cache")
+
+
 def _only_directories(
     context: click.Context, parameter: click.Parameter, paths: tuple[Path, ...]
 ) -> tuple[Path, ...]:
-    """Refuse paths that are neither directories nor traces."""
+    """Refuse paths that are neither directories nor traces; without any, return Triton's cache."""
     from irlens.artifacts.entries import is_trace
 
+    if not paths and not context.resilient_parsing:
+        cache = _triton_cache()
+        if not cache.is_dir():
+            raise click.UsageError(
+                f"missing argument 'DIR...': Triton has no cache here, {cache}", context
+            )
+        output.note(f"scanning {cache}")
+        return (cache,)
     for path in paths:
         if not path.is_dir() and not is_trace(path.name):
             raise click.BadParameter(f"'{path}' is neither a directory nor a trace (NAME.ndjson)")
@@ -92,9 +108,8 @@ def _only_directories(
 @click.command(help=_HELP)
 @click.argument(
     "directories",
-    metavar="DIR...",
+    metavar="[DIR]...",
     nargs=-1,
-    required=True,
     type=click.Path(path_type=Path, exists=True),
     callback=_only_directories,
 )

@@ -30,9 +30,10 @@ def _kind(_ctx: click.Context, _argument: click.Parameter, name: str) -> Kind:
 def command(kind: Kind) -> Exit:
     """Print the JSON Schema (draft 2020-12) of --format json.
 
-    KIND is reports (several are an array), comparisons, code (irlens diff --stage), check,
-    sweep, scan, ledgers (irlens traffic), suggestion (irlens suggest), variants, limits; default
-    reports.
+    KIND is reports (several are an array), layout (irlens inspect --layout), explanations
+    (irlens explain KERNEL), comparisons, code (irlens diff --stage), passes, passes-diff (irlens
+    diff --passes), check, sweep, scan, ledgers (irlens traffic), suggestion (irlens suggest),
+    variants or limits; by default, reports.
     """
     from irlens.render.json import schema
 

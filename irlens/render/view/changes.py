@@ -173,8 +173,12 @@ def main_changes(comparison: Comparison) -> list[Change]:
 
 
 def minor_changes(comparison: Comparison) -> list[Change]:
-    """Return the figures that changed and matter little."""
-    return [each for each in changes(comparison) if each.weight == "little" and each.changed]
+    """Return the figures that matter little and changed, not only beyond the digits shown."""
+    return [
+        each
+        for each in changes(comparison)
+        if each.weight == "little" and each.changed and each.before != each.after
+    ]
 
 
 def load_changes(comparison: Comparison) -> list[tuple[str, list[Change]]]:

@@ -250,7 +250,8 @@ def _next_steps(check: Check) -> tuple[nodes.Command, ...]:
     """Return what to do next, first about the baseline."""
     steps = []
     movements = [one for kernel in check.kernels for one in kernel.movements]
-    if check.update is None and any(one.fails for one in movements):
+    fails = any(one.fails for one in movements) or any(one.failing for one in check.kernels)
+    if check.update is None and fails:
         steps.append(nodes.Command("irlens check --update", "if the change is intended"))
     elif check.update is None and any(one.judgement == "better" for one in movements):
         steps.append(nodes.Command("irlens check --update", "to keep the improvements"))

@@ -77,7 +77,10 @@ def verdicts(kernel: CheckedKernel) -> list[Verdict]:
     found = [movement_verdict(one, kernel.side) for one in kernel.movements]
     found += [budget_verdict(one) for one in kernel.budgets if one.state in ("broken", "unknown")]
     since: Since = "this change" if kernel.in_baseline else "unknown"
-    found += [_finding_verdict(one)._replace(since=since) for one in kernel.findings]
+    found += [
+        _finding_verdict(one, fails=one.code in kernel.failing)._replace(since=since)
+        for one in kernel.findings
+    ]
     found.sort(key=lambda each: LEVELS.index(each.level))
     reasons: set[str] = set()
     once = []
@@ -135,8 +138,8 @@ def budget_verdict(one: BudgetVerdict) -> Verdict:
     )
 
 
-def _finding_verdict(one: Finding) -> Verdict:
-    level: Level = "note" if one.severity == "note" else "warning"
+def _finding_verdict(one: Finding, *, fails: bool) -> Verdict:
+    level: Level = "note" if one.severity == "note" else "error" if fails else "warning"
     place = place_of(one.source)
     return Verdict(level, f"finding {one.code}", "", "", "", "", place, one.message)
 

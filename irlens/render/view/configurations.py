@@ -287,6 +287,7 @@ def _depths(report: Report, kind: str) -> Text:
     runs: list[Run] = []
     for pipeline in report.pipelines:
         if _kind(pipeline) == kind:
-            depth = (describe_depth(pipeline) or pipeline.verdict).removesuffix(" stages")
+            depth = describe_depth(pipeline) or pipeline.verdict
+            depth = depth.removesuffix(" stages").removesuffix(" stage")
             runs += [Run(", " if runs else ""), Run(depth, pipeline_depth(pipeline).tone)]
     return text(*runs) or text(figures.UNKNOWN)

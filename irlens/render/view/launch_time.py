@@ -146,7 +146,7 @@ def _link(time: TimeEstimate) -> Iterator[Node]:
     """Yield why the L2 binds where memory has more to move."""
     if _is_linked(time):
         yield nodes.Sentence(
-            "more bytes pass between the L2's halves than to memory while the launch runs:"
+            "while the launch runs, more bytes cross between the L2's halves than reach memory:"
             " what it writes last stays in the L2",
             "dim",
         )
@@ -160,9 +160,11 @@ def _changes(report: Report, time: TimeEstimate, whole: float) -> Iterator[Node]
         yield nodes.Items(steps, label="What would change it")
     elif time.bound is not None:
         # A finding may ask for other code, of which this says nothing.
-        none = f"no resource, sector or bank conflict less saves more than {percent(RESOLUTION)}"
+        none = "fewer resources, sectors or bank conflicts would save no more than"
         bound = _bound(time, time.bound)
-        yield nodes.Sentence(f"with the same code {none}: bound by {bound}", "dim")
+        yield nodes.Sentence(
+            f"with the same code, {none} {percent(RESOLUTION)}: bound by {bound}", "dim"
+        )
 
 
 def describe_step(step: TimeStep, whole: float, terms: Terms) -> str:
