@@ -46,7 +46,8 @@ PIPELINES: Final = (
     Figure(
         path="pipelines[].bytes_in_flight_per_sm", title="bytes in flight per SM", unit="bytes",
         importance="some", better="more", amd="bytes in flight per {}",
-        documentation="Bytes in flight during the compute, of all CTAs that an SM holds.",
+        documentation="Bytes in flight during the compute, of all CTAs that an SM holds at once: "
+        "as many as fit, or as the launch has for it.",
     ),
     Figure(
         path="pipelines[].bytes_per_copy", title="bytes per copy", unit="bytes", importance="some",

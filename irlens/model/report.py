@@ -4,6 +4,7 @@
 ``Report.sources`` the origin of every exact number, both by dotted path.
 """
 
+from math import ceil
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
@@ -150,6 +151,13 @@ class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
     curves: list[OccupancyCurve] = []
 
     @property
+    def ctas_abreast(self) -> int:
+        """CTAs that an SM runs at once: those that fit, or fewer where the launch has fewer."""
+        if self.waves is None or self.waves >= 1:
+            return self.blocks_per_sm
+        return max(1, ceil(round(self.waves * self.blocks_per_sm, 6)))
+
+    @property
     def why_refused(self) -> str:
         """Why it cannot launch, by the resources; empty if it can."""
         exceeded = ", ".join(each.replace("_", " ") for each in self.limited_by)
@@ -222,7 +230,8 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
         bytes_in_flight: Bytes per CTA still in flight during the compute. For plain loads only
             machine code shows it, not ptx: ptxas may issue the loads of several iterations
             together.
-        bytes_in_flight_per_sm: The same for all CTAs that an SM holds.
+        bytes_in_flight_per_sm: The same for all CTAs that an SM holds, as far as the launch has as
+            many (``Occupancy.ctas_abreast``).
         bytes_to_cover_latency: Bytes that each SM needs in flight to keep this GPU's memory busy:
             bandwidth times latency over the number of SMs.
         warp_group: Name in ``Report.warp_groups`` of the warps that run the loop; ``None`` where
@@ -279,7 +288,8 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def holds_stages(self) -> bool:
         """Whether data of several iterations are held, so that fewer stages need less for them."""
-        return self.kind not in (None, "wgmma", "tcgen05") and self.achieved_stages != 1
+        copies = self.kind is not None and self.kind not in COMPUTE_KINDS
+        return copies and self.achieved_stages != 1
 
     @property
     def spare_bytes(self) -> int:

@@ -76,14 +76,12 @@ def find_loop_pipelines(
 
 def with_bytes_per_sm(pipeline: Pipeline, gpu: Gpu | None, occupancy: Occupancy | None) -> Pipeline:
     """Add a pipeline's bytes in flight per SM, and the bytes that hide the memory's latency."""
-    in_flight = pipeline.bytes_in_flight
+    in_flight, per_sm = pipeline.bytes_in_flight, None
+    if in_flight is not None and occupancy is not None and occupancy.launchable:
+        per_sm = in_flight * occupancy.ctas_abreast
     return msgspec.structs.replace(
         pipeline,
-        bytes_in_flight_per_sm=(
-            in_flight * occupancy.blocks_per_sm
-            if in_flight is not None and occupancy is not None and occupancy.launchable
-            else None
-        ),
+        bytes_in_flight_per_sm=per_sm,
         bytes_to_cover_latency=gpu.bytes_to_cover_latency if gpu is not None else None,
     )
 

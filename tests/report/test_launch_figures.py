@@ -141,3 +141,15 @@ class TestRoofline:
     def test_nothing_without_traffic_or_gpu(self) -> None:
         assert find_roofline(None, find("h100"), Provenance()) is None
         assert find_roofline(self.MOVED, None, Provenance()) is None
+
+
+@pytest.mark.parametrize(("ctas", "abreast"), [(64, 1), (132, 1), (200, 2), (40_000, 8)])
+def test_bytes_in_flight_are_of_the_ctas_that_the_launch_has_for_an_sm(
+    ctas: int, abreast: int
+) -> None:
+    """Eight CTAs fit an SM of an H100, which has 132."""
+    (capture,) = irlens.load(SAMPLES / "softmax-h100")
+    report = irlens.inspect(capture, launch={"grid": [ctas, 1, 1]})
+    (pipeline,) = report.pipelines
+    assert pipeline.bytes_in_flight == 8192
+    assert pipeline.bytes_in_flight_per_sm == 8192 * abreast
