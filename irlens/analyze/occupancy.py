@@ -180,6 +180,16 @@ def warps_by_registers(arch: Arch, usage: Usage) -> int | None:
     return min(served, default=None)
 
 
+def grid_refusals(arch: Arch, usage: Usage, grid: tuple[int, int, int] | None) -> list[Refusal]:
+    """Return the dimensions of a grid that has more CTAs than the GPU takes."""
+    most = arch.most_in_grid(usage.threads) if grid is not None else ()
+    return [
+        Refusal(resource="grid", requested=extent, limit=limit, unit=f"CTAs in {axis}")
+        for axis, extent, limit in zip("xyz", grid or (), most, strict=False)
+        if extent > limit
+    ]
+
+
 def refusals(arch: Arch, usage: Usage) -> list[Refusal]:
     """Return every limit of a single CTA that the kernel exceeds."""
     # A launch is checked as if every sub-partition received as many warps as the fullest one.

@@ -302,6 +302,12 @@ def find_occupancy(
         return None
     provenance.known(f"computed from resources and the limits of {gpu.arch.name}", "occupancy")
     result = occupancy.fit(gpu, demand.usage, _grid_ctas(capture))
+    over = occupancy.grid_refusals(gpu.arch, demand.usage, capture.config.grid)
+    if over:
+        refusals = [*result.refusals, *over]
+        result = msgspec.structs.replace(
+            result, launchable=False, refusals=refusals, waves=None, tail=None
+        )
     if result.waves is None and result.launchable:
         provenance.missing(_no_waves(capture, gpu), "occupancy.waves")
     return result

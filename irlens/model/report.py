@@ -80,14 +80,14 @@ class NextStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
-    """A limit of one CTA that the kernel exceeds, so that it cannot launch.
+    """A limit that one CTA, or the grid, exceeds, so that the kernel cannot launch.
 
     Attributes:
-        resource: The exceeded resource.
+        resource: The exceeded resource, or "grid".
         requested: The amount that the kernel requests.
-        limit: The amount that one CTA may have.
+        limit: The amount that one CTA, or the grid, may have.
         unit: Unit of both: "bytes/CTA", "registers/thread", "registers/CTA", "threads/CTA",
-            "barriers/CTA".
+            "barriers/CTA", "CTAs in y".
     """
 
     resource: str
@@ -125,7 +125,7 @@ class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
         active_warps: Warps resident per SM.
         max_warps: Warps an SM can hold.
         theoretical: ``active_warps / max_warps``, 0..1.
-        launchable: Whether one CTA fits at all.
+        launchable: Whether one CTA fits at all, and the grid is none that the GPU refuses.
         limits: CTAs per SM that each resource alone allows.
         limited_by: The resources with the smallest limit.
         next_step: Smallest change of each resource that admits one more CTA (or the first).
@@ -160,8 +160,13 @@ class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def why_refused(self) -> str:
         """Why it cannot launch, by the resources; empty if it can."""
+        if self.launchable:
+            return ""
+        if self.blocks_per_sm and self.refusals:  # of the grid
+            first = self.refusals[0]
+            return f"the grid has {first.requested:,} {first.unit}, the GPU takes {first.limit:,}"
         exceeded = ", ".join(each.replace("_", " ") for each in self.limited_by)
-        return "" if self.launchable else f"a CTA exceeds the GPU's {exceeded}"
+        return f"a CTA exceeds the GPU's {exceeded}"
 
 
 class PipelineLoad(msgspec.Struct, frozen=True, kw_only=True):

@@ -58,7 +58,9 @@ class VendorTerms:
 
     def unit(self, unit: str) -> str:
         """Return the unit of a ``NextStep`` or a ``Refusal``: "bytes/workgroup"."""
-        amount, _, per = unit.partition("/")
+        amount, _, per = unit.replace("CTAs in", f"{self.cta}s in").partition("/")
+        if not per:
+            return amount
         return f"{amount}/{ {'CTA': self.cta, 'thread': self.thread}.get(per, per) }"
 
     def ctas(self, number: int) -> str:

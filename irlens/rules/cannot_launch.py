@@ -1,10 +1,11 @@
-"""One CTA needs more than an SM has, so the kernel cannot be launched.
+"""One CTA needs more than an SM has, or the grid has too many, so the kernel cannot be launched.
 
 ## What it means
 
 Every GPU limits the shared memory, registers, threads and barriers of a single CTA. Compiling does
 not check these limits: the launch fails, with "out of resource" from Triton or
-`CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES` from the driver.
+`CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES` from the driver. A grid has at most 65,535 CTAs in y and in z
+on NVIDIA's GPUs; a larger one is an invalid argument.
 
 ## Example
 
@@ -16,6 +17,7 @@ A matmul of fp16 tiles, 128 x 256 with 64 along K, and `num_stages=5` keeps four
 * Shared memory: fewer `num_stages`, smaller tiles, a narrower type.
 * Registers: more warps (`num_warps`) for the same tile, a smaller tile, or `maxnreg`.
 * Threads: fewer warps.
+* Grid: number the dimension with more CTAs along x, or give a program more work.
 
 ## Targets
 
@@ -38,6 +40,7 @@ _REMEDY = {
     "registers": "raise num_warps, make the tile smaller, or set maxnreg",
     "threads": "lower num_warps",
     "barriers": "use fewer named barriers",
+    "grid": "number them along x, or give a program more work",
 }
 
 
@@ -62,7 +65,8 @@ def _remedy(resource: str, facts: Facts) -> str:
 
 def _message(refusal: Refusal, facts: Facts) -> str:
     words = facts.words
+    takes = "takes" if refusal.resource == "grid" else "has"
     return (
         f"{words.resource(refusal.resource)}: {refusal.requested:,} {words.unit(refusal.unit)}"
-        f" requested, {facts.gpu.name if facts.gpu else 'the GPU'} has {refusal.limit:,}"
+        f" requested, {facts.gpu.name if facts.gpu else 'the GPU'} {takes} {refusal.limit:,}"
     )

@@ -34,8 +34,6 @@ from irlens.model.capture import Capture, Stage
 from irlens.model.config import Config, ConstexprValue, GridFormula, Target
 from irlens.model.errors import CaptureError, UnknownNameError
 
-_GRID_AXES = 3
-
 Parameters: TypeAlias = dict[str, mlir.Argument]
 #: An argument, or the text of a constexpr.
 _Given: TypeAlias = Argument | str
@@ -256,8 +254,6 @@ def _grid(
     extents: tuple[int | str, ...], names: Mapping[str, ConstexprValue]
 ) -> tuple[int, int, int]:
     """Return the CTAs of a grid in x, y and z."""
-    if len(extents) > _GRID_AXES:
-        raise CaptureError(f"a grid has at most {_GRID_AXES} dimensions, not {len(extents)}")
     grid = evaluate_formula(GridFormula(extents, dict(names)))
     if grid is None:
         raise CaptureError(f"the grid {','.join(map(str, extents))} is not a number of CTAs")

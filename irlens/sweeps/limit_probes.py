@@ -160,7 +160,8 @@ class Prober:
         if isinstance(compiled, Probe):
             return compiled
         occupancy = Inspection(compiled).occupancy
-        if occupancy is not None and not occupancy.launchable:
+        # One compilation serves several sizes, each with a grid of its own.
+        if occupancy is not None and occupancy.blocks_per_sm == 0:
             return _refused("fit", Cause(reason=occupancy.why_refused))
         try:
             grid = grid_of(planned, occupancy.blocks_per_sm if occupancy is not None else None)

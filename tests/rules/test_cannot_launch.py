@@ -32,3 +32,16 @@ def test_more_waves_than_a_code_object_states_are_no_contradiction() -> None:
     assert "IRL601" not in {each.code for each in findings}
     (finding,) = [each for each in findings if each.code == CODE]
     assert "2,048 threads/workgroup requested" in finding.message
+
+
+def test_shows_a_grid_that_the_gpu_refuses() -> None:
+    """The CUDA Programming Guide: 65,535 CTAs in y and z, 2^31 - 1 in x."""
+    capture = irlens.capture("vector_add", target="h100", num_warps=4)
+    args = dict.fromkeys(("x_ptr", "y_ptr", "output_ptr"), "fp32[1024]") | {"n_elements": 1024}
+    for grid, refused in (([70_000, 1, 1], False), ([1, 65_535, 1], False), ([1, 70_000, 1], True)):
+        report = irlens.inspect(capture, launch={"args": args, "grid": grid}, target="h100")
+        assert report.occupancy is not None
+        assert report.occupancy.launchable is not refused
+        assert (report.time is None or report.time.estimate_us is None) is refused
+        messages = [each.message for each in report.findings if each.code == CODE]
+        assert messages == ["grid: 70,000 CTAs in y requested, h100 takes 65,535"] * refused

@@ -25,6 +25,7 @@ from irlens.model.text import plural
 
 #: Missing values that are named; a matrix product lacks fifteen.
 _MOST_NAMES = 8
+_GRID_AXES = 3
 _NAME = re.compile(r"[^\W\d]\w*")
 #: CTAs of the kernel that an SM holds, which are known once it is compiled.
 BLOCKS_PER_SM = "blocks_per_sm"
@@ -239,11 +240,15 @@ def evaluate_formula(
     """Return the CTAs in x, y and z; see ``evaluate_grid``."""
     if not formula.extents:
         return None
+    if len(formula.extents) > _GRID_AXES:
+        raise CaptureError(
+            f"a grid has at most {_GRID_AXES} dimensions, not {len(formula.extents)}"
+        )
     names = dict(formula.names)
     if blocks_per_sm is not None:
         names[BLOCKS_PER_SM] = blocks_per_sm
     extents = [1, 1, 1]
-    for axis, expression in enumerate(formula.extents[:3]):
+    for axis, expression in enumerate(formula.extents):
         try:
             extent = evaluate(expression, names, "grid")
         except UnknownSizeError as error:
