@@ -77,6 +77,11 @@ class WarpGroup(msgspec.Struct, frozen=True, kw_only=True):
     registers: int | None
 
 
+def spills_to_agprs_alone(held: Resources) -> bool:
+    """Return whether AMD's spilled vector registers are all in AGPRs: the kernel has no scratch."""
+    return bool(held.vgpr_spills and held.agprs and held.local_bytes == 0)
+
+
 class SpillSite(msgspec.Struct, frozen=True, kw_only=True):
     """One instruction that spills or reloads a register.
 

@@ -36,7 +36,7 @@ from collections.abc import Iterator
 from irlens.analyze.facts import Facts
 from irlens.model.estimate import Cause
 from irlens.model.report import Severity
-from irlens.model.resources import kept_in_agprs
+from irlens.model.resources import kept_in_agprs, spills_to_agprs_alone
 from irlens.model.several import all_known
 from irlens.model.text import plural
 from irlens.rules import Match
@@ -99,7 +99,7 @@ def _spilled(facts: Facts) -> str | None:
     resources = facts.resources
     if resources.vgpr_spills:
         number = resources.vgpr_spills - kept_in_agprs(facts.spills or ())
-        if number <= 0 or resources.local_bytes == 0:
+        if number <= 0 or spills_to_agprs_alone(resources):
             return None
         return f"{plural(number, 'vector register')} per lane {'is' if number == 1 else 'are'}"
     if facts.amdgcn is not None:

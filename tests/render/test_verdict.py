@@ -70,6 +70,7 @@ def resources(**changes: Any) -> Report:
          "12.5 % occupancy, limited by registers"),
         (resources(local_bytes=None), "unknown", "100 % occupancy · spills unknown"),
         (resources(vgpr_spills=3), "warn", "100 % occupancy · 3 VGPR spills"),
+        (resources(vgpr_spills=1, agprs=8), "good", "100 % occupancy · 1 VGPR spill to AGPRs"),
     ],
 )  # fmt: skip
 def test_the_verdict(subject: Report, tone: str, words: str) -> None:

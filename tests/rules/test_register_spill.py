@@ -53,7 +53,7 @@ def test_registers_that_amd_spills_to_agprs_are_not_in_memory(
     load = replace(store, kind="load")
 
     def found(count: int, kept: int, scratch: int) -> list[str]:
-        held = replace(facts.resources, vgpr_spills=count, local_bytes=scratch)
+        held = replace(facts.resources, vgpr_spills=count, local_bytes=scratch, agprs=kept)
         changed = replace(facts, resources=held, spills=[*[store] * kept, load])
         return [each.message for each in register_spill.find(changed)]
 

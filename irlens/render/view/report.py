@@ -11,6 +11,7 @@ from irlens.model.capture import stage_rank
 from irlens.model.config import LAUNCH_OPTIONS
 from irlens.model.pressure import StagePressure
 from irlens.model.report import InstructionMix, Pipeline, Report
+from irlens.model.resources import spills_to_agprs_alone
 from irlens.model.several import grouped
 from irlens.model.terms import (
     Terms,
@@ -213,7 +214,7 @@ def _registers(report: Report, terms: Terms) -> nodes.Fact:
     if held.registers is None:
         return _unknown("Registers", report.unknown.get("resources.registers", ""))
     arrays_alone = bool(report.local_arrays) and not spills_known(report)
-    to_memory = held.vgpr_spills and held.local_bytes != 0
+    to_memory = held.vgpr_spills and not spills_to_agprs_alone(held)
     spilled = bool(to_memory or held.sgpr_spills or (held.local_bytes and not arrays_alone))
     vector = "vector registers " if held.sgprs is not None else ""
     value = (Run(count(held.registers), "strong"), Run(f" {vector}per {terms.thread}"))

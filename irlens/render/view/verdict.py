@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from irlens.model.ranking import of_report
 from irlens.model.report import COMPUTE_KINDS, SEVERITIES, Finding, Pipeline, Report
-from irlens.model.resources import LocalArray, kept_in_agprs
+from irlens.model.resources import LocalArray, kept_in_agprs, spills_to_agprs_alone
 from irlens.model.terms import Terms, describe_depth, describe_missing_time, describe_run
 from irlens.model.text import count, microseconds, percent, plural, short_size, size
 from irlens.render.view.findings import by_effect, severities
@@ -316,11 +316,11 @@ _TO_AGPRS = " to AGPRs"
 def spills_known(report: Report) -> bool | None:
     """Whether registers are spilled to memory; ``None`` where that is not known."""
     held = report.resources
-    if held.local_bytes == 0:
-        return False  # AMD spills to registers of other kinds, too
+    if spills_to_agprs_alone(held):
+        return False
     if held.vgpr_spills or report.spills:
         return True
-    if report.spills is not None or held.vgpr_spills == 0:
+    if report.spills is not None or held.local_bytes == 0 or held.vgpr_spills == 0:
         return False
     arrays = sum(each.bytes or 0 for each in report.local_arrays)
     room = -(-arrays // _FRAME_UNIT) * _FRAME_UNIT
@@ -333,7 +333,7 @@ def spills_known(report: Report) -> bool | None:
 def spilled_to(report: Report) -> str:
     """Return which of AMD's vector registers are spilled to AGPRs, after their number."""
     held, kept = report.resources, kept_in_agprs(report.spills or ())
-    if held.vgpr_spills and held.local_bytes == 0:
+    if spills_to_agprs_alone(held):
         return _TO_AGPRS
     return f", {count(kept)} of them{_TO_AGPRS}" if kept else ""
 
