@@ -65,6 +65,23 @@ def _placed(function: Assembly) -> Iterator[tuple[Place, dialect.Instruction, in
             yield (direction, instruction.locations), instruction, width
 
 
+def scalar_loads(function: Assembly) -> frozenset[tuple[SourceLocation, ...]]:
+    """Return the places where AMD's scalar loads stand, which bring a value once for a wave."""
+    if isinstance(function, Function):
+        return frozenset()
+    from irlens.isa.amdgcn.memory import is_scalar_load
+
+    return frozenset(each.locations for each in function.instructions if is_scalar_load(each))
+
+
+def loses_lines(function: Assembly, direction: Direction) -> bool:
+    """Whether accesses have no place, as LLVM leaves those that it makes of several."""
+    return any(
+        each == direction and not function.instructions[index].locations
+        for index, (each, _) in _accesses(function)
+    )
+
+
 def uncounted(function: Assembly) -> list[str]:
     """Return the instructions of accesses whose width is not known, each name once."""
     if isinstance(function, Function):

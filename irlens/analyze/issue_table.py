@@ -16,7 +16,9 @@ from irlens.analyze.global_accesses import (
     Place,
     atomic_widths,
     instruction_widths,
+    loses_lines,
     merged_loads,
+    scalar_loads,
 )
 from irlens.analyze.solver import reach
 from irlens.analyze.warp_requests import SECTOR, WarpAccess, free_bits
@@ -35,6 +37,7 @@ _BUFFER_ACCESSES = frozenset(name for name in LOADS | STORES if ".buffer_" in na
 #: Elements that one instruction of such an access moves, by AMD's compiler; 1 is not written.
 _CONTIGUITY = "contiguity"
 _NO_COUNTERS = "atomic operations have counters of their own"
+_LINELESS = "no instruction has its location, as where LLVM makes one of several lines"
 _NONE: frozenset[int] = frozenset()
 #: A block: the number of loops around it, and its first operation.
 _Block: TypeAlias = tuple[int, int]
@@ -87,6 +90,9 @@ def issued_accesses(
     for index in elements:
         if index not in widths and (other := _in_other_branch(module, index, widths)) is not None:
             widths[index] = widths[other]
+    for index in elements:
+        if index not in widths and loses_lines(assembly, _place(module.operations[index])[0]):
+            widths[index] = _LINELESS
     return tuple(
         _issued(
             module.operations[index], each, widths.get(index), granule, merged.get(index, _NONE)
@@ -259,6 +265,7 @@ class IssueTable:
         self._by_tma: set[Place] = set()
         self._module = module
         self._own: dict[int, WarpAccess | str] = {}
+        self._scalar = {("load", each) for each in scalar_loads(assembly)}
         self._atomic_widths = atomic_widths(assembly)
         for each in issued_accesses(module, assembly, granule):
             place = _place(module.operations[each.operation])
@@ -305,7 +312,9 @@ class IssueTable:
         if operation.name in BULK_LOADS | ALL_BULK_STORES:
             return ()
         found = self._own.get(operation.index, "its layout is not read")
-        return found if isinstance(found, str) else (found,)
+        if not isinstance(found, str):
+            return (found,)
+        return () if _place(operation) in self._scalar else found
 
     def find(self, operation: Operation, alike: Sequence[int]) -> tuple[WarpAccess, ...] | str:
         """Return how an access of the ttir is issued, or why that is unknown.
@@ -316,8 +325,8 @@ class IssueTable:
 
         Returns:
             Instructions of warps, each time that the access is executed. The compiler may load the
-            same elements in several layouts. Empty where the TMA copies them, which makes no
-            requests of warps.
+            same elements in several layouts. Empty where the TMA copies them, and where AMD's
+            scalar loads bring them past the L1, which make no requests of warps.
         """
         if operation.name in ATOMICS:
             return _NO_COUNTERS
@@ -328,6 +337,8 @@ class IssueTable:
             return "some of it is copied by the TMA" if found else ()
         if not found:
             return "the ttgir has no access at its location"
+        if place in self._scalar and all(isinstance(each, str) for each in found):
+            return ()
         for each in found:
             if isinstance(each, str):
                 return each

@@ -50,6 +50,12 @@ class VendorTerms:
         #: The CTAs of a grid that the GPU holds at once.
         self.wave = "round" if amd else "wave"
         self.tensor_core = "matrix core" if amd else "tensor core"
+        #: What accesses memory without requests of warps, in short and in full.
+        self.without_requests = (
+            ("scalar", "loaded by scalar instructions, once for a wave")
+            if amd
+            else ("TMA", "copied by the TMA")
+        )
         self._vendor = vendor
 
     def resource(self, name: str) -> str:

@@ -42,7 +42,8 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
         distinct_bytes: The same with each byte counted once over the whole grid.
         masked: Lanes that are masked off, or outside the tensor of a descriptor.
         requests: Requests of warps, as Nsight Compute's
-            ``l1tex__t_requests_pipe_lsu_mem_global_op_{ld,st}`` count them.
+            ``l1tex__t_requests_pipe_lsu_mem_global_op_{ld,st}`` count them. The TMA's copies and
+            AMD's scalar loads make none.
         sectors: Sectors that the requests touch (``l1tex__t_sectors_...``).
         ideal_sectors: The fewest sectors that hold as many bytes as each program accesses.
         width: Bytes that one thread's instruction accesses.

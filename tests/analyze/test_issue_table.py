@@ -146,6 +146,37 @@ def _scales(instruction: str, ttgir: str = SCALES) -> list[int | str | None]:
     return [each.access.width if each.access else each.reason for each in found]
 
 
+def test_scalar_loads_make_no_requests_of_waves() -> None:
+    """As of an index that is the same for the whole program; they pass the vector cache."""
+    text = """
+        .file 1 "/" "k.py"
+        .type k,@function
+    k:
+        .loc 1 1 3
+        {}
+        s_endpgm
+    .Lfunc_end0:
+    """
+    module = parse(TTGIR)
+    (load, _) = module.named("tt.load")
+
+    def found(instruction: str) -> tuple[WarpAccess, ...] | str:
+        (kernel,) = parse_amdgcn(text.format(instruction)).functions
+        return IssueTable(module, kernel).find(load, [load.index])
+
+    assert found("s_load_dword s4, s[0:1], 0x0") == ()
+    assert found("v_mov_b32 v0, v1") == "no instruction has its location"
+
+
+def test_an_access_that_llvm_makes_of_two_lines_says_so() -> None:
+    """Neighbours that two lines load become one instruction, which has no line."""
+    at_load = SCALES.replace("loc(#loc1)", "loc(#loc3)")
+    wide = "buffer_load_ubyte v1, v2, s[0:3], 0 offen"
+    merged = f".loc\t1 0 0\n\t{wide}"
+    (reason,) = _scales(merged, at_load)
+    assert reason == "no instruction has its location, as where LLVM makes one of several lines"
+
+
 def test_a_load_that_extends_its_value_stands_where_it_is_converted() -> None:
     lost = "no instruction has its location"
     load = "buffer_load_sbyte v1, v2, s[0:3], 0 offen"

@@ -80,7 +80,7 @@ class LineTraffic(msgspec.Struct, frozen=True):
         bytes: Bytes requested.
         distinct_bytes: The same with each byte counted once for each access.
         sectors: Sectors touched over the fewest that hold as many bytes, "1.25 ×"; "TMA" where no
-            warp requests them, "unknown".
+            warp requests them (AMD: "scalar"), "unknown".
         wasteful: Whether an access touches many more sectors than it needs, or memory outside of
             its tensor.
     """
@@ -114,7 +114,7 @@ def traffic_by_line(report: Report, file: str | None = None) -> dict[int, LineTr
         line: LineTraffic(
             bytes=sum(each.bytes for each in accesses),
             distinct_bytes=sum(each.distinct_bytes for each in accesses),
-            sectors=_sectors(accesses),
+            sectors=_sectors(accesses, terms),
             wasteful=any(coalescing(each, terms).tone == "warn" or each.out_of_bounds is not None
                          for each in accesses),
             words=tuple(_in_words(each, terms) for each in accesses),
@@ -136,14 +136,14 @@ def traffic_cells(report: Report, stage: str) -> dict[int, tuple[str, str, str]]
     }
 
 
-def _sectors(accesses: list[Access]) -> str:
+def _sectors(accesses: list[Access], terms: Terms) -> str:
     """Return "1.25 ×", the sectors of some accesses over the fewest that hold their bytes."""
     touched = total(each.sectors for each in accesses)
     ideal = total(each.ideal_sectors for each in accesses)
     if touched is None or ideal is None:
         return "unknown"
     if not ideal:
-        return "TMA" if any(each.bytes for each in accesses) else "none"
+        return terms.without_requests[0] if any(each.bytes for each in accesses) else "none"
     return _factor(touched / ideal)
 
 
@@ -165,7 +165,7 @@ def coalescing(access: Access, terms: Terms) -> Run:
     if access.requests is None or access.sectors is None:
         return Run(access.reason or "unknown", "unknown")
     if not access.requests:
-        return Run("copied by the TMA" if access.bytes else "no lane is active", "dim")
+        return Run(terms.without_requests[1] if access.bytes else "no lane is active", "dim")
     width = f", {access.width} B per {terms.thread}" if access.width else ""
     if not access.ideal_sectors or access.sectors <= access.ideal_sectors:
         return Run(f"coalesced{width}", "good")
