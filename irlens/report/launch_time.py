@@ -16,7 +16,7 @@ from irlens.gpus import Gpu
 from irlens.isa import mlir
 from irlens.model.config import Config
 from irlens.model.errors import ToolError
-from irlens.model.estimate import TimeEstimate
+from irlens.model.estimate import Bound, TimeEstimate
 from irlens.model.report import Occupancy
 from irlens.model.source import SourceLocation
 from irlens.model.terms import no_time_model
@@ -158,10 +158,12 @@ def _between(far: TimeEstimate, near: TimeEstimate) -> TimeEstimate:
         return far
     one, other = cast(float, far.estimate_us), cast(float, near.estimate_us)
     ranges = [each for t in (far, near) for each in (t.low_us, t.high_us) if each is not None]
-    middle = sqrt(one * other)
+    parts = {unit: sqrt(us * near.parts.get(unit, us)) for unit, us in far.parts.items()}
+    largest = cast(Bound, max(parts, key=parts.__getitem__))
+    bound = far.bound if far.bound == near.bound else largest
     return msgspec.structs.replace(
-        far, estimate_us=middle, low_us=min(ranges), high_us=max(ranges), steps=[],
-        reason="; ".join(filter(None, (far.reason, _ANY_ORDER))),
+        far, estimate_us=sqrt(one * other), low_us=min(ranges), high_us=max(ranges), steps=[],
+        parts=parts, bound=bound, reason="; ".join(filter(None, (far.reason, _ANY_ORDER))),
     )  # fmt: skip
 
 

@@ -1,15 +1,17 @@
 """The estimated time of a launch, from a cache entry as Triton left it."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 import irlens
+from irlens.analyze.facts import Provenance
 from irlens.analyze.time import changes
 from irlens.model.capture import Capture
 from irlens.model.estimate import TimeEstimate
 from irlens.model.report import Report
+from irlens.report.launch_time import find_time
 from irlens.session.launch import Launch, with_launch
 from tests.analyze.h200_launches import arguments, artifact, launches
 
@@ -127,3 +129,16 @@ def test_what_the_driver_does_for_a_launch_has_no_time(
     assert prints.time is not None
     assert prints.time.estimate_us is None
     assert "calls a function of the driver" in prints.time.reason
+
+
+def test_units_take_no_longer_than_a_time_between_two_orders_of_addresses() -> None:
+    """Random addresses alone keep the L2 busy for longer than the time, which is in between."""
+    far = TimeEstimate(estimate_us=90.0, bound="l2", parts={"l2": 81.0, "dram": 20.0, "alu": 4.0})
+    near = TimeEstimate(estimate_us=10.0, bound="dram", parts={"l2": 4.0, "dram": 9.0, "alu": 4.0})
+    one, other = cast(Any, [far]), cast(Any, [near])
+    time = find_time(
+        one, None, None, Provenance(), near=other, estimate=lambda each: cast(Any, each)[0]
+    )
+    assert time.estimate_us == pytest.approx(30)
+    assert time.parts == pytest.approx({"l2": 18.0, "dram": 180**0.5, "alu": 4.0})
+    assert time.bound == "l2"
