@@ -133,8 +133,20 @@ def test_what_the_driver_does_for_a_launch_has_no_time(
 
 def test_units_take_no_longer_than_a_time_between_two_orders_of_addresses() -> None:
     """Random addresses alone keep the L2 busy for longer than the time, which is in between."""
-    far = TimeEstimate(estimate_us=90.0, bound="l2", parts={"l2": 81.0, "dram": 20.0, "alu": 4.0})
-    near = TimeEstimate(estimate_us=10.0, bound="dram", parts={"l2": 4.0, "dram": 9.0, "alu": 4.0})
+    far = TimeEstimate(
+        estimate_us=90.0,
+        low_us=70.0,
+        high_us=120.0,
+        bound="l2",
+        parts={"l2": 81.0, "dram": 20.0, "alu": 4.0},
+    )
+    near = TimeEstimate(
+        estimate_us=10.0,
+        low_us=8.0,
+        high_us=13.0,
+        bound="dram",
+        parts={"l2": 4.0, "dram": 9.0, "alu": 4.0},
+    )
     one, other = cast(Any, [far]), cast(Any, [near])
     time = find_time(
         one, None, None, Provenance(), near=other, estimate=lambda each: cast(Any, each)[0]
