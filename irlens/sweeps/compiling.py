@@ -138,13 +138,15 @@ def specialization_key(planned: PlannedVariant) -> bytes:
 def grid_of(planned: PlannedVariant, blocks_per_sm: int | None) -> tuple[int, int, int] | None:
     """Return the CTAs of a launch in x, y and z; ``None`` where the grid is unknown.
 
+    A grid of as many CTAs as fit is unknown where none does.
+
     Raises:
         CaptureError: An expression of the grid is invalid, or its value too large.
     """
     description = find_kernel(planned.request.kernel).description
     described = description.grid if description is not None else ()
     formula = GridFormula(planned.request.grid or described, planned.names)
-    return evaluate_formula(formula, blocks_per_sm)
+    return evaluate_formula(formula, blocks_per_sm or None)
 
 
 def _crashed(crash: Crash) -> Result:

@@ -17,7 +17,7 @@ import irlens
 from irlens.compiler.planning import PlannedVariant
 from irlens.model.capture import Capture
 from irlens.model.limits import Limits, LimitSearch
-from irlens.render import render
+from irlens.render import Options, render
 from irlens.render.json import schema
 from irlens.session import Configurations
 from irlens.session import limits as session_limits
@@ -179,6 +179,17 @@ def test_an_offset_overflows_at_the_row_where_brute_force_says(kernels: Path) ->
         "row → row.to(tl.int64). Compiled with it: an offset overflows from 32,769 on"
         in " ".join(text.split())
     )
+
+
+def test_a_fix_of_several_sizes_is_told_once(kernels: Path) -> None:
+    one = found(f"{kernels}:rows", "--along", "tokens=1..100000")
+    (size,) = one.sizes
+    other = msgspec.structs.replace(size, name="batch")
+    several = msgspec.structs.replace(one, sizes=[size, other])
+    told = [" ".join(render("text", "limits", e, Options()).split()) for e in (one, several)]
+    assert [each.count("Compiled with it") for each in told] == [1, 1]
+    assert "Fix sizes.py" in told[0]
+    assert "Fix tokens, batch: sizes.py" in told[1]
 
 
 def test_the_fix_is_compiled_and_moves_the_limit(kernels: Path) -> None:

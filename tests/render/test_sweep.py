@@ -303,6 +303,33 @@ def test_launches_with_errors_are_in_the_headline() -> None:
     assert "IRL304" not in text(fine)
 
 
+def test_each_target_has_its_sizes_in_the_headline() -> None:
+    """What does not fit there, and that no time is known, are part of it."""
+    other = Target(vendor="nvidia", arch="sm_80", warp_size=32, product="a100")
+    timed = with_standings(sizes(256, 512, 1024).trials)
+    small = msgspec.structs.replace(timed[0], target=other)
+    big = [msgspec.structs.replace(each, target=other, outcome="does not fit", figures=None,
+                                   timing=None, standing=None, reason="too much")
+           for each in timed[1:]]  # fmt: skip
+    mi300x = Target(vendor="amd", arch="gfx942", warp_size=64, product="mi300x")
+    unknown = [
+        msgspec.structs.replace(
+            each, target=mi300x, timing=None, standing=None, untimed="how long is unknown"
+        )
+        for each in timed
+    ]
+    found = msgspec.structs.replace(
+        sizes(256), trials=[*timed, small, *big, *unknown], targets=[H100, other, mi300x],
+    )  # fmt: skip
+    shown = " ".join(text(found).split())
+    assert "sm_90 (h100) n_cols=256: " in shown
+    assert "sm_80 (a100) n_cols=256: " in shown
+    assert "too big from n_cols=512 on" in shown
+    assert "gfx942 (mi300x) not ranked by time, which is unknown: how long is unknown" in shown
+    nothing = msgspec.structs.replace(found, trials=big, targets=[other])
+    assert "too big at 2 sizes" in " ".join(text(nothing).split())
+
+
 def test_sizes_have_their_traffic_and_floor() -> None:
     table = text(sizes(1024, 2048, measured=False)).splitlines()
     row = next(line for line in table if line.strip().startswith("1024"))

@@ -78,6 +78,18 @@ def test_launches_outside_their_tensors_are_found() -> None:
     assert set(found[2048]) == set(found[4096]) == {"IRL304"}
 
 
+def test_a_grid_of_as_many_programs_as_fit_is_unknown_where_none_does() -> None:
+    """A row of 16,384 elements in four stages exceeds an A100's shared memory."""
+    configurations = Configurations(targets=("a100",), args=(("n_cols", ("4096..16384..x2",)),))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(worker_pool, "LocalPool", InlinePool)
+        sweep = time_over_sizes(Session(), "softmax", configurations)
+    outcomes = {each.value("n_cols"): (each.outcome, each.reason) for each in sweep.trials}
+    assert outcomes[8192] == ("fits", "")
+    assert outcomes[16384][0] == "does not fit"
+    assert "shared memory" in outcomes[16384][1]
+
+
 def _at(trial: Trial, size: int) -> Trial:
     import msgspec
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from irlens.model.limits import Limit, Limits, SizeLimits, TileCover
+from irlens.model.several import grouped
 from irlens.model.text import count
 from irlens.render.view import nodes
 from irlens.render.view.launch_time import bound_name
@@ -27,11 +28,10 @@ def _nodes(limits: Limits) -> Iterator[Node]:
     rows = tuple(_row(size, each) for size in limits.sizes for each in size.limits)
     if rows:
         yield nodes.Table(nodes.titled("from", "breaks", "where"), rows, "limits")
+    for words, names in grouped(_fixes(limits)).items():
+        led = f"{', '.join(dict.fromkeys(names))}: " if len(limits.sizes) > 1 else ""
+        yield nodes.Sentence(f"{led}{words}", label="Fix")
     for size in limits.sizes:
-        for limit in size.limits:  # what becomes of an overflow with wider integers
-            file = limit.cause.at.file if limit.cause.at is not None else ""
-            if limit.fix is not None and (words := limit.fix.words(file)):
-                yield nodes.Sentence(words, label="Fix")
         if size.bounds or size.untimed:
             yield nodes.Sentence(_bounds(size), "dim", label="Time")
         if size.unknown:
@@ -52,6 +52,15 @@ def _nodes(limits: Limits) -> Iterator[Node]:
         yield nodes.Sentence(
             f"{most}of many programs some were evaluated, and others may break", "unknown"
         )
+
+
+def _fixes(limits: Limits) -> Iterator[tuple[str, str]]:
+    """Yield what becomes of an overflow with wider integers, and the size that overflows."""
+    for size in limits.sizes:
+        for limit in size.limits:
+            file = limit.cause.at.file if limit.cause.at is not None else ""
+            if limit.fix is not None and (words := limit.fix.words(file)):
+                yield words, size.name
 
 
 def _alone(name: str) -> str:

@@ -80,8 +80,9 @@ def _next_steps(sweep: Sweep, subject: str | None) -> Iterator[nodes.NextSteps]:
 
 def _best(sweep: Sweep) -> list[Trial]:
     """Return the fastest configuration of each problem, or at the largest size."""
-    if sweep.axis is not None and len(sweep.targets) == 1:
-        return [each.trials[-1] for each in choices(sweep.trials, sweep.axis)[-1:]]
+    if sweep.axis is not None:
+        found = [choices(sweep.on(target), sweep.axis) for target in sweep.targets]
+        return [each[-1].trials[-1] for each in found if each]
     problems = rank_trials(sweep.trials).problems
     return [sweep.trials[each.fastest] for each in problems if each.fastest is not None]
 
@@ -116,6 +117,8 @@ def arguments(
 
 def _fastest(sweep: Sweep) -> list[Run]:
     """Return which configuration is the fastest: on each target, or at each size."""
+    if sweep.axis is not None:
+        return list(_over_sizes(sweep, sweep.axis))
     trials = [each for each in (*sweep.trials, *sweep.outranked) if _in_table(each)]
     if not trials:
         return []
@@ -128,9 +131,32 @@ def _fastest(sweep: Sweep) -> list[Run]:
         fixed = {name: first.settings.get(name) for name in first.fixed if name in apart}
         solved = _sizes(first, sweep) | fixed
         problems.append(" ".join([*place, *(f"{n}={v}" for n, v in solved.items())]))
-    if sweep.axis is not None and len(sweep.targets) == 1:
-        return headline_over_sizes(trials, sweep.axis) or headline(ranking, [""] * len(trials))
     return headline(ranking, setting_labels([_chosen_settings(each) for each in trials]), problems)
+
+
+def _over_sizes(sweep: Sweep, axis: str) -> Iterator[Run]:
+    """Yield for each target how long the ends of an axis take, what is best, and what fails."""
+    for target in sweep.targets[:_MOST_COMMANDS]:
+        every = [each for each in (*sweep.trials, *sweep.outranked) if each.target == target]
+        trials = [each for each in every if _in_table(each)]
+        told = headline_over_sizes(trials, axis)
+        if trials and not told:
+            told = headline(rank_trials(trials), [""] * len(trials))
+        told += _sizes_apart(every, axis)
+        if told and len(sweep.targets) > 1:
+            told[0] = replace(told[0], text=f"{target.full_name} {told[0].text}")
+        yield from told
+    if (more := len(sweep.targets) - _MOST_COMMANDS) > 0:
+        yield Run(f"and {plural(more, 'other target')}")
+
+
+def _sizes_apart(trials: Sequence[Trial], axis: str) -> Iterator[Run]:
+    """Yield the sizes at which no configuration fits, by how the first one fails."""
+    sizes = grouped((each.value(axis), each) for each in trials)
+    apart = {size: each[0] for size, each in sizes.items() if not any(map(_in_table, each))}
+    for outcome, members in grouped((e.outcome, e) for e in apart.values()).items():
+        where = _where(axis, members, trials) or f"at {plural(len(members), 'size')}"
+        yield Run(f"{_COUNTED[outcome]} {where}", "bad")
 
 
 def _errors(sweep: Sweep) -> Iterator[Run]:
