@@ -88,6 +88,8 @@ def is_compiled(kernel: str) -> bool:
     """
     if kernel == "-":
         return True
+    if not kernel:  # a shell's variable that is not set: for Python, the working directory
+        return False
     path, _ = files.numbered(Path(kernel).expanduser())
     if path.suffix == ".py" or ".py:" in kernel:
         return False

@@ -182,7 +182,8 @@ def _split(kernel: str, below: Path = Path()) -> tuple[Path | None, str]:
         return Path(f"{stem}.py"), f":{function}"
     is_path = "/" in kernel or kernel.endswith(".py") or files.kind(below / kernel) == "file"
     # As on the command line, a kernel's name takes precedence over a folder's.
-    if is_path or (files.kind(below / kernel) == "directory" and kernel not in known_files()):
+    is_folder = bool(kernel) and files.kind(below / kernel) == "directory"
+    if is_path or (is_folder and kernel not in known_files()):
         return Path(kernel), ""
     return None, ""
 

@@ -11,6 +11,7 @@ from irlens.model.capture import Capture, Disassembly
 from irlens.model.errors import ArtifactError, IrlensError
 from irlens.session import Configurations, is_compiled
 from irlens.session.interactive import open_session
+from irlens.session.recipes import from_root, to_cwd
 from irlens.session.session import Session
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -105,6 +106,13 @@ def test_one_kernel_of_a_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert not is_compiled("other:softmax_kernel")
     (report,) = Session().reports(f"{SAMPLES / 'captures'}:spill_kernel", Configurations())
     assert report.kernel == "spill_kernel"
+
+
+def test_an_empty_name_is_not_the_working_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shell's variable that is not set would compare a directory with itself, or check it."""
+    monkeypatch.chdir(SAMPLES)
+    assert not is_compiled("")
+    assert from_root("", SAMPLES) == to_cwd("", SAMPLES) == ""
 
 
 @pytest.mark.filterwarnings("default")
