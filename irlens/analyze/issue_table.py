@@ -139,7 +139,8 @@ class _Elements(msgspec.Struct, frozen=True):
 
 
 def _place(operation: Operation) -> Place:
-    return ("store" if operation.name in STORES else "load"), operation.location
+    stores = operation.name in STORES or operation.name in ALL_BULK_STORES
+    return ("store" if stores else "load"), operation.location
 
 
 def _widths(accesses: Sequence[_Elements | str], widths: list[int | str]) -> list[int | str]:
@@ -330,8 +331,7 @@ class IssueTable:
         """
         if operation.name in ATOMICS:
             return _NO_COUNTERS
-        direction: Direction = "store" if operation.name.endswith("store") else "load"
-        place = (direction, operation.location)
+        place = _place(operation)
         found = self._by_place.get(place, [])
         if place in self._by_tma:
             return "some of it is copied by the TMA" if found else ()

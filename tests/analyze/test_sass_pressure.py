@@ -347,6 +347,12 @@ def names(registers: int) -> list[str]:
         ("STG.E.64 desc[UR4][R2.64], RZ", "R2 R3 UR4 UR5", ""),
         ("FADD2 R32, R28.F32x2.HI_LO, -R26.F32", "R26 R28 R29", "R32 R33"),
         ("UTMALDG.2D [UR20], [UR24]", "UR20 UR21 UR22 UR23 UR24 UR25", ""),
+        (
+            "UTMALDG.2D.GATHER4 [UR48], [UR72]",
+            "UR48 UR49 UR50 UR51 UR52 UR53 UR54 UR72 UR73",
+            "",
+        ),
+        ("UTMASTG.2D.SCATTER4 [UR8], [UR20]", "UR8 UR9 UR10 UR11 UR12 UR13 UR20 UR21", ""),
         ("BRA.U !UP0, `(.L_x_0)", "UP0", ""),
         ("R2P PR, R2, 0x3", "R2", "P0 P1"),
     ],

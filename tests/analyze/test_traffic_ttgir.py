@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import irlens
 from irlens.compiler import Request, capture
 from irlens.gpus import find
 from irlens.model.report import Report
@@ -93,6 +94,16 @@ def test_what_partitions_do() -> None:
     assert traffic.written_bytes == 4096 * 4096 * 2
     assert report.roofline is not None
     assert report.roofline.bound == "compute"
+
+
+def test_rows_that_the_tma_gathers_and_scatters_make_no_requests_of_warps() -> None:
+    report = inspect(irlens.capture(f"{DATA.parent / 'findings/rows.py'}:moved_rows", "b200"))
+    assert report.traffic is not None
+    _, gathered, scattered = report.traffic.accesses
+    assert (gathered.requests, scattered.requests) == (0, 0)
+    assert gathered.bytes == scattered.bytes == 4096 * 2048 * 2
+    assert report.time is not None
+    assert report.time.estimate_us is not None
 
 
 def test_the_verdict_says_what_it_could_not_look_at() -> None:

@@ -232,10 +232,14 @@ def _tensor_map(instruction: Instruction) -> _Widths:
     dimensions = (
         re.fullmatch(r"([1-5])D", instruction.modifiers[0]) if instruction.modifiers else None
     )
-    if dimensions is None or len(instruction.modifiers) > 1 or len(instruction.operands) > 2:
+    rows = instruction.modifiers[1:] in (("GATHER4",), ("SCATTER4",))
+    if dimensions is None or len(instruction.operands) > 2:
+        return None
+    if len(instruction.modifiers) > 1 and not rows:
         return None
     heads = {"UTMALDG": 2, "UTMASTG": 1, "UTMAREDG": 1}[instruction.opcode]
-    return [Width(uniform=heads + int(dimensions[1])), _TWO]
+    # A column and four rows.
+    return [Width(uniform=heads + (5 if rows else int(dimensions[1]))), _TWO]
 
 
 def _barrier(instruction: Instruction) -> _Widths:
