@@ -71,17 +71,24 @@ def _missing(
     """Yield the entries that can no longer be checked."""
     now = [*(new.entry for _, new in pairing.pairs), *(one.entry for one in pairing.new)]
     update = requirements.update
+    alike: dict[tuple[str, str], list[Side]] = {}
     for entry, named in zip(gone, entry_sides(gone), strict=True):
         failures = (one.failure for one in results if one.recipe == entry.recipe)
         why = next(filter(None, failures), None) or _fewer(entry, requirements, now)
+        alike.setdefault((_kernel_and_arch(named), why), []).append(named)
+    for (kernel, why), sides in alike.items():
+        several = len(sides) > 1
         state = "removed from the baseline" if update else "cannot be checked"
+        what = f"{kernel}: {plural(len(sides), 'configuration')}" if several else _title(sides[0])
+        it = "them" if several else "it"
         yield Problem(
             kind="missing",
             fails=not update,
-            message=f"{_title(named)} {state}: {why}",
-            hint="" if update else "to remove it from the baseline: irlens check --update",
+            message=f"{what} {state}: {why}",
+            hint="" if update else f"to remove {it} from the baseline: irlens check --update",
             file=requirements.baseline_file,
             line=None,
+            configurations=len(sides),
         )
 
 
@@ -184,9 +191,16 @@ def _other_compilers(pairing: Pairing, requirements: Requirements) -> Iterator[P
 
 
 def _title(named: Side) -> str:
-    arch = named.target.arch if named.target else "unknown"
-    label = named.label.removeprefix(arch).strip()
-    return f"{named.kernel} on {arch}" + (f" {label}" if label else "")
+    label = named.label.removeprefix(_arch(named)).strip()
+    return _kernel_and_arch(named) + (f" {label}" if label else "")
+
+
+def _kernel_and_arch(named: Side) -> str:
+    return f"{named.kernel} on {_arch(named)}"
+
+
+def _arch(named: Side) -> str:
+    return named.target.arch if named.target else "unknown"
 
 
 def check(results: Sequence[RecipeResult], requirements: Requirements) -> tuple[Check, Baseline]:

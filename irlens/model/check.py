@@ -132,7 +132,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """A problem of the baseline or the budgets as a whole.
 
     Attributes:
-        kind: "missing": an entry of the baseline that can no longer be made; "stale budget": a
+        kind: "missing": entries of the baseline that can no longer be made; "stale budget": a
             budget whose patterns match no kernel; "stale capture": captures that were made before
             their file changed; "not in baseline": a kernel without an entry;
             "other compiler": another Triton than the baseline's; "other recording": captures
@@ -142,6 +142,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
         hint: What to do, in one sentence.
         file: The file with the problem, relative to the project: "pyproject.toml".
         line: 1-based line there, where it is known.
+        configurations: Number of configurations that it is about, where it is about some.
     """
 
     kind: ProblemKind
@@ -150,6 +151,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     hint: str
     file: str | None
     line: int | None
+    configurations: int = 1
 
 
 class Update(msgspec.Struct, frozen=True, kw_only=True):

@@ -393,6 +393,20 @@ class TestEntries:
         assert "no such file: a.py" in problem.message
         assert renewed.entries == []
 
+    def test_configurations_that_fail_alike_are_one_problem(self, softmax: Report) -> None:
+        several = [
+            replace(softmax, config=replace(softmax.config, num_warps=number))
+            for number in (2, 4, 8)
+        ]
+        made = [RecipeResult(recipe=RECIPE, failure="no such file: a.py")]
+        found, _ = self.checked(several, made)
+        (problem,) = found.problems
+        assert problem.message == (
+            "softmax_kernel on sm_90: 3 configurations cannot be checked: no such file: a.py"
+        )
+        assert problem.hint == "to remove them from the baseline: irlens check --update"
+        assert "3 not checked" in render("text", "check", found, Options())
+
     def test_a_configuration_that_is_not_made_any_more(self, reports: dict[str, Report]) -> None:
         several = [reports["softmax-h100"], reports["softmax-t4"]]
         made = [RecipeResult(recipe=RECIPE, reports=(several[0],))]
@@ -405,9 +419,9 @@ class TestEntries:
         older = resourced(softmax, registers=40)
         made = [RecipeResult(recipe=RECIPE, reports=(resourced(softmax, registers=41),))]
         found, _ = self.checked([older, softmax], made)
-        missing = [one.message for one in found.problems if one.kind == "missing"]
-        assert len(missing) == 2
-        assert all("baseline has 2 of it, softmax makes 1" in one for one in missing)
+        missing = [one for one in found.problems if one.kind == "missing"]
+        assert sum(one.configurations for one in missing) == 2
+        assert all("baseline has 2 of it, softmax makes 1" in one.message for one in missing)
         updated, renewed = self.checked([older, softmax], made, update=True)
         assert not any(one.fails for one in updated.problems)
         assert len(renewed.entries) == 1

@@ -207,9 +207,11 @@ def check_verdict(check: Check) -> str:
     total = plural(len(check.kernels), "configuration")
     failed = sum(one.outcome == "failed" for one in check.kernels)
     warned = sum(one.outcome == "warned" for one in check.kernels)
-    kinds = Counter(one.kind for one in check.problems if one.fails)
+    kinds = Counter[str]()
+    for one in check.problems:
+        kinds[one.kind] += one.configurations if one.fails else 0
     phrases = [f"{count(failed)} of {total} failed"] if failed else []
-    phrases += [_problems_counted(kind, number) for kind, number in sorted(kinds.items())]
+    phrases += [_problems_counted(kind, number) for kind, number in sorted(kinds.items()) if number]
     if check.outcome == "failed":
         return f"check failed: {', '.join(phrases)}"
     with_warnings = f", {count(warned)} with warnings" if warned else ""
