@@ -46,6 +46,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
             page; ``None`` where unknown.
         warp_products: Part of the tensor cores' rate that products of single warps reach.
         fp32_sums: Part of it that products reach whose sums are fp32.
+        fp64_products: Multiply-adds of fp64 for each of fp16 that products do.
         tensor_clock: Clock in Hz under products of tensor cores; ``None`` for the peak clock.
         cta: Cycles between two CTAs that an SM receives.
         launch: Seconds that a launch takes besides its CTAs, caches cold.
@@ -93,6 +94,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     pieces: float | None
     warp_products: float
     fp32_sums: float
+    fp64_products: float
     tensor_clock: float | None
     cta: float
     launch: float
@@ -118,7 +120,8 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
             and self.port_share <= 1
             and self.pipe_share <= 1
             and self.warp_products <= 1
-            and self.fp32_sums <= 1,
+            and self.fp32_sums <= 1
+            and self.fp64_products <= 1,
             "memory is nearer than the L2": self.memory >= self.l2 >= self.l1,
             "the range does not hold the estimate": self.low < 1 < self.high,
             "a number has no source": set(self.sources) == numbers,
@@ -201,6 +204,7 @@ H200 = Timing(
     pieces=3.73e10,
     warp_products=0.625,
     fp32_sums=1.0,
+    fp64_products=1 / 16,
     tensor_clock=1.755e9,
     cta=160.0,
     launch=3.55e-6,
@@ -235,6 +239,7 @@ H200 = Timing(
         "pieces": f"{_PATTERNS}: lanes takes 112.5 µs and a launch for 4.19 million words that lie "
         "1 KB apart",
         "warp_products": _PAPER,
+        "fp64_products": "NVIDIA, 'H100 Tensor Core GPU Architecture', table of peaks",
         "fp32_sums": "NVIDIA, 'H100 Tensor Core GPU Architecture': one rate for both sums of fp16",
         "tensor_clock": "sm__cycles_elapsed over gpu__time_duration of the products in "
         "tests/data/h200/time: median",
@@ -299,6 +304,7 @@ def timing_of(
 
     A GPU that was not measured is taken to be like the H200, with floating-point units as fast as
     its own architecture's, and single warps' products at the full rate where there are no others.
+    Products of fp64 run at the rate of vectors where the tensor cores have none of their own.
     Its range is wider, above all where its architecture is another.
 
     Args:
@@ -315,6 +321,7 @@ def timing_of(
     warp_products, sources["warp_products"] = _WARP_PRODUCTS.get(
         arch, (1.0, H200.sources["warp_products"])
     )
+    sources["fp64_products"] = rates.source
     if half_rate_fp32:
         sources["fp32_sums"] = "NVIDIA, 'RTX Blackwell GPU Architecture', and those before it"
     wider = _WIDER if grouped else _WIDER_ELSEWHERE
@@ -329,6 +336,7 @@ def timing_of(
         fma=32 * 4 * 2 / rates.vector["fp32"],
         warp_products=warp_products,
         fp32_sums=0.5 if half_rate_fp32 else 1.0,
+        fp64_products=(rates.tensor.get("fp64") or rates.vector["fp64"]) / rates.tensor["fp16"],
         tensor_clock=H200.tensor_clock if grouped else None,
         measured=False,
         sources=sources,

@@ -253,6 +253,8 @@ def _fetch(instructions: int, from_cache: float) -> float:
 
 def tensor_cycles(asked: Demand, timing: Timing, multiply_adds: float) -> float:
     """Return the cycles for which a warp's product occupies the tensor cores of its SM."""
+    if asked.multiplies_fp64:  # there are no faster ones than those of warps
+        return asked.multiply_adds / (multiply_adds * timing.fp64_products)
     rate = multiply_adds if asked.of_warpgroup else multiply_adds * timing.warp_products
     if asked.sums_in_fp32:
         rate *= timing.fp32_sums

@@ -40,6 +40,7 @@ class Demand(msgspec.Struct, frozen=True, gc=False):
         slots: How often it occupies the LSU, as an access.
         of_warpgroup: Whether it is a product of a warp group.
         sums_in_fp32: Whether it is a product of a warp whose sums are fp32.
+        multiplies_fp64: Whether it is a product of fp64.
         loaded: Bytes of global memory that a lane loads.
         is_asynchronous: Whether it may begin, commit or await asynchronous work.
         is_bulk_copy: Whether it copies a tile to shared memory.
@@ -53,6 +54,7 @@ class Demand(msgspec.Struct, frozen=True, gc=False):
     multiply_adds: float
     of_warpgroup: bool
     sums_in_fp32: bool
+    multiplies_fp64: bool
     loaded: int
     origin: Origin
     ordering: Ordering | None
@@ -80,6 +82,7 @@ def _demand(opcode: str, modifiers: tuple[str, ...]) -> Demand:
         multiply_adds=units.multiply_adds(name),
         of_warpgroup=of_warpgroup,
         sums_in_fp32=units.sums_in_fp32(name),
+        multiplies_fp64=units.multiplies_fp64(name),
         loaded=units.lane_bytes(name) if opcode in units.GLOBAL_LOADS else 0,
         origin=came_from,
         ordering=orders,

@@ -192,14 +192,15 @@ def shared_wavefronts(instruction: Instruction | Mnemonic) -> int:
 
 
 #: Bits of an element of A and B, by opcode unless a modifier says otherwise.
-_BITS = {"DMMA": 64, "IMMA": 8, "QMMA": 8, "BMMA": 1, "OMMA": 4, "IGMMA": 8, "QGMMA": 8, "BGMMA": 1}
+_BITS = {"IMMA": 8, "QMMA": 8, "BMMA": 1, "OMMA": 4, "IGMMA": 8, "QGMMA": 8, "BGMMA": 1}
 
 
 def multiply_adds(instruction: Instruction | Mnemonic) -> float:
     """Return the multiply-adds of a warp's matrix instruction, in those of 16 bits.
 
-    Tensor cores do as many bits a cycle whatever the type. A product of a warp group counts a
-    quarter for each of its four warps. Other instructions do none.
+    Tensor cores do as many bits a cycle whatever the type, but for fp64, whose multiply-adds count
+    one each. A product of a warp group counts a quarter for each of its four warps. Other
+    instructions do none.
     """
     shape = next((name for name in instruction.modifiers if name[:1].isdigit()), "")
     if unit(instruction) != "tensor" or not shape:
@@ -208,6 +209,11 @@ def multiply_adds(instruction: Instruction | Mnemonic) -> float:
     warps = 4 if is_warpgroup_product(instruction) else 1
     rows, columns, depth = _sizes(shape)
     return rows * columns * depth * bits / 16 / warps
+
+
+def multiplies_fp64(instruction: Instruction | Mnemonic) -> bool:
+    """Whether it is a product of fp64."""
+    return instruction.opcode == "DMMA"
 
 
 def sums_in_fp32(instruction: Instruction | Mnemonic) -> bool:

@@ -259,6 +259,19 @@ def test_sums_of_fp32_take_the_tensor_cores_of_a_geforce_twice_as_long(
     assert tensor_cycles(asked, geforce, 512) == times * cycles > 0
 
 
+@pytest.mark.parametrize(
+    ("gpu", "multiply_adds"), [("h100", 128), ("a100", 64), ("rtx4090", 2), ("b200", 64)]
+)
+def test_products_of_fp64_run_at_their_own_rate(gpu: str, multiply_adds: int) -> None:
+    """Peaks of 67 and 19.5 TFLOP/s; GA102 and its successors have two units of fp64 to an SM."""
+    text = '.section .text.k,"ax",@progbits\nk:\n        /*0000*/  DMMA.8x8x4 R8, R4, R6, R8 ;'
+    (instruction,) = sass.parse(text).sections[0].instructions
+    found = gpus.find(gpu)
+    assert found.timing is not None
+    cycles = tensor_cycles(demand(instruction), found.timing, found.multiply_adds)
+    assert cycles == pytest.approx(8 * 8 * 4 / multiply_adds)
+
+
 def test_one_warp_has_the_tensor_cores_of_its_sub_partition() -> None:
     code = ";".join(["HMMA.16816.F32 R8, R4, R6, R8"] * 64 + ["EXIT"])
     control = [stall(1)] * 65
