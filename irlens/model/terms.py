@@ -4,6 +4,7 @@ A CTA is AMD's workgroup, a warp its wave, shared memory its LDS. AMD's waves ar
 than the waves of a grid, which are therefore rounds there.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import prod
@@ -249,7 +250,11 @@ def describe_run(run: RunResult) -> str:
 
 def describe_buffer(buffer: SharedBuffer) -> str:
     """Return "3 × 4,096 B f32[1024] at softmax.py:50"."""
-    alike = buffer.copies > 1 and not (buffer.bytes or 0) % buffer.copies  # else padding differs
+    held = buffer.bytes or 0
+    width = re.search(r"\d+", buffer.element)
+    dense = prod(buffer.shape) * max(8, int(width[0])) // 8 if width else held
+    # AMD pads between copies, but not behind the last one.
+    alike = buffer.copies > 1 and held <= dense and not held % buffer.copies
     tile = buffer.shape[1:] if alike else buffer.shape
     shape = f"{buffer.element}[{', '.join(map(str, tile))}]"
     if buffer.purpose == "barrier":

@@ -42,7 +42,11 @@ def test_a_depth_in_short(achieved: int | None, at_most: int | None, told: str) 
 
 @pytest.mark.parametrize(
     ("total", "said"),
-    [(1024, "2 × 512 B f16[4, 64] at a.py:3"), (1041, "1,041 B f16[2, 4, 64] at a.py:3")],
+    [
+        (1024, "2 × 512 B f16[4, 64] at a.py:3"),
+        (1041, "1,041 B f16[2, 4, 64] at a.py:3"),
+        (1040, "1,040 B f16[2, 4, 64] at a.py:3"),
+    ],
 )
 def test_copies_of_a_buffer_are_counted_where_they_are_alike(total: int, said: str) -> None:
     """AMD pads between copies, and not behind the last one."""
