@@ -1,9 +1,11 @@
 """The record of a launch's estimated time."""
 
-from typing import Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 
+#: A time, of at most 30 years: a saved report may hold any number.
+Microseconds: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
 #: What a launch's time may be bound by: a unit that is busy, what is waited for, or its overhead.
 Bound: TypeAlias = Literal[
     "dram", "l2", "l1", "shared", "tensor", "fma", "alu", "xu", "issue", "latency", "launch",
@@ -78,11 +80,11 @@ class TimeEstimate(msgspec.Struct, frozen=True, kw_only=True):
         reason: Why the time is unknown, or the range wide; empty for neither.
     """
 
-    estimate_us: float | None = None
-    low_us: float | None = None
-    high_us: float | None = None
+    estimate_us: Microseconds | None = None
+    low_us: Microseconds | None = None
+    high_us: Microseconds | None = None
     bound: Bound | None = None
-    parts: dict[str, float] = {}
+    parts: dict[str, Microseconds] = {}
     steps: list[TimeStep] = []
     reason: str = ""
 

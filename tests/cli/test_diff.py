@@ -189,3 +189,19 @@ def test_of_two_sides_it_is_said_which_is_damaged(tmp_path: Path) -> None:
     ran = diff(SOFTMAX, str(damaged))
     assert ran.code == 2
     assert ran.err.startswith(f"irlens: error: {damaged}: ptx:236:")
+
+
+@pytest.mark.parametrize("number", [-1.0, 0.0, 5e-324, 1e15, 1e308])
+@pytest.mark.parametrize("field", ["estimate_us", "low_us", "high_us", "parts"])
+def test_any_time_of_a_saved_report_is_compared_or_refused(
+    field: str, number: float, tmp_path: Path
+) -> None:
+    whole = CAPTURES.parent / "reports" / "softmax-h100.json"
+    content = json.loads(whole.read_text())
+    content["time"] |= {field: {"l2": number} if field == "parts" else number}
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(content))
+    for sides in ([str(whole), str(path)], [str(path), str(whole)]):
+        ran = diff(*sides)
+        assert "Traceback" not in ran.err
+        assert ran.code in (0, 1) or "incomplete report" in ran.err

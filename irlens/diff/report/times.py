@@ -19,6 +19,8 @@ from irlens.model.several import grouped
 
 #: Of the norm that combines the parts of a time, where the GPU's own is unknown.
 _EXPONENT = 2.0
+#: No launch takes less, in microseconds, whatever a saved report says.
+_LEAST_US = 1e-6
 #: What stands for an argument that one side lacks.
 _ABSENT = "none"
 
@@ -62,6 +64,8 @@ def _measured(before: Report, after: Report) -> TimeRatio | None:
 def _estimated(before: Report, after: Report) -> TimeRatio | None:
     first, second = before.time, after.time
     if first is None or second is None or not first.estimate_us or not second.estimate_us:
+        return None
+    if first.estimate_us < _LEAST_US or second.estimate_us < _LEAST_US:
         return None
     ratio = second.estimate_us / first.estimate_us
     timing = _timing(before)
@@ -130,7 +134,8 @@ def _range(time: TimeEstimate | None) -> tuple[float, float]:
     """Return how far the logarithm of a time may be below and above that of its estimate."""
     if time is None or not time.estimate_us or not time.low_us or not time.high_us:
         return 0.0, 0.0
-    return log(time.estimate_us / time.low_us), log(time.high_us / time.estimate_us)
+    low, high = max(time.low_us, _LEAST_US), max(time.high_us, _LEAST_US)
+    return log(time.estimate_us / low), log(high / time.estimate_us)
 
 
 def _moved_by(before: TimeEstimate, after: TimeEstimate, exponent: float) -> Bound | None:
