@@ -22,6 +22,7 @@ from irlens.compiler.calls.pointers import Addresses
 from irlens.compiler.calls.program_ids import ProgramIds
 from irlens.compiler.capture_files import is_own, sha256
 from irlens.compiler.sources.index_names import function_of
+from irlens.compiler.sources.launch_grids import launch_grid
 from irlens.compiler.toolchains import triton_version
 from irlens.model.capture import PYTHON_FOLDER, Capture, Manifest, SourceFile
 from irlens.model.config import Config, ConstexprValue, GridFormula
@@ -316,6 +317,24 @@ def covering_grid(manifest: Manifest, request: Request) -> str:
     ]
     extents = ProgramIds(function, manifest.constexprs).extents(dimensions)
     return ",".join(extents) if all(extents) else ""
+
+
+def launched_grid(manifest: Manifest, request: Request) -> str:
+    """Return the grid that the kernel's file launches it with; "" if the request has one."""
+    if manifest.grid is not None or manifest.grid_formula is not None or request.grid:
+        return ""
+    source = find_kernel(request.kernel)
+    function = function_of(source)
+    if function is None:
+        return ""
+    names = [each.arg for each in (*function.args.args, *function.args.kwonlyargs)]
+    extents = launch_grid(source.path, source.function, names)
+    values = {**manifest.constexprs, **manifest.args}
+    try:
+        known = evaluate_formula(GridFormula(tuple(extents), values))
+    except CaptureError:
+        return ""
+    return ",".join(extents) if known is not None else ""
 
 
 def evident_grid(capture: Capture, request: Request) -> str:

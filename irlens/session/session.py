@@ -296,11 +296,16 @@ class Session:
 
     def _note_loading(self, manifests: Sequence[Manifest | None], request: "Request") -> None:
         """Show once how a kernel's file was loaded, and the grid that a launch lacks."""
-        from irlens.session.recompile import covering_grid
+        from irlens.session.recompile import covering_grid, launched_grid
 
         for manifest in filter(None, manifests):
             self.note_once(load_notes(manifest.file, manifest.absent, manifest.stopped))
-            if request.kernel not in self._noted and (grid := covering_grid(manifest, request)):
+            if request.kernel in self._noted:
+                continue
+            if grid := launched_grid(manifest, request):
+                said = f"--grid {shlex.quote(grid)} is that of the launch in the file"
+                self.note_once([f"the grid is unknown: {said}"])
+            elif grid := covering_grid(manifest, request):
                 self.note_once(
                     [f"the grid is unknown: --grid {shlex.quote(grid)} covers the tensors"]
                 )

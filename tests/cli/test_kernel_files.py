@@ -133,3 +133,35 @@ def test_a_check_takes_the_kernels_that_a_file_describes(project: Path) -> None:
     baseline = (project / "irlens.baseline.json").read_text()
     assert '"several:first"' in baseline
     assert '"several:third"' in baseline
+
+
+def test_the_grid_of_the_file_s_own_launch_is_named(tmp_path: Path) -> None:
+    """A function of the kernel's own orders its programs, so that the kernel does not tell it."""
+    (tmp_path / "ordered.py").write_text(
+        HEAD
+        + """
+@triton.jit
+def order(pid, n):
+    return n - 1 - pid
+
+
+@triton.jit
+def fill(x_ptr, n, BLOCK: tl.constexpr):
+    at = order(tl.program_id(0), tl.cdiv(n, BLOCK)) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x_ptr + at, 1.0, mask=at < n)
+
+
+def launch(x):
+    fill[lambda meta: (triton.cdiv(x.numel(), meta["BLOCK"]),)](x, x.numel(), BLOCK=64)
+"""
+    )
+    missing = irlens(tmp_path, "inspect", "ordered.py:fill", "-t", "h100")
+    assert "--grid 'cdiv(n, BLOCK)'" in missing.err
+    given = ("--arg", "x_ptr=fp32[1000]", "--arg", "n=1000", "--set", "BLOCK=64")
+    ran = irlens(tmp_path, "inspect", "ordered.py:fill", "-t", "h100", *given)
+    assert ran.err.splitlines() == [
+        "irlens: the grid is unknown: --grid 'cdiv(n, BLOCK)' is that of the launch in the file"
+    ]
+    ran = irlens(tmp_path, "inspect", "ordered.py:fill", "-t", "h100", *given,
+                 "--grid", "cdiv(n, BLOCK)")  # fmt: skip
+    assert (ran.code, ran.err) == (0, "")
