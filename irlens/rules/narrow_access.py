@@ -285,6 +285,9 @@ def _one_each(cause: "SectorCause", facts: Facts) -> str:
     smaller = f"a tile of {cause.threads} elements"
     if cause.elements <= _MOST_THREADS:
         smaller += f" or num_warps {cause.elements // lanes}"
+    elif (more := cause.elements // cause.threads) > 1:
+        # Launching them may take longer than the sectors do.
+        smaller += f"; compare the times where that takes {more} times as many {facts.words.cta}s"
     return f"give each {facts.words.thread} one element ({smaller})"
 
 

@@ -175,6 +175,11 @@ def test_shows_neighbours_of_a_stencil(look: Look, facts_of: Callable[..., Facts
             3.5 / 3, rel=0.01
         )
     assert before > 3
+    larger, _ = look(CODE, "sectors.py:stencil", BLOCK=2048)
+    assert larger.hint == (
+        "give each thread one element (a tile of 128 elements; compare the times where that takes"
+        " 16 times as many CTAs)"
+    )
 
 
 @pytest.mark.parametrize(
