@@ -29,6 +29,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
         product: Cycles to the result of an asynchronous product, beyond those of the tensor cores.
         alu: Cycles for which a warp's integer instruction occupies its sub-partition's unit.
         fma: The same of a floating-point instruction.
+        fp64: The same of one of fp64, which has a unit of its own.
         xu: The same of a special function.
         lsu: Cycles for which a warp's access occupies the SM's load and store unit.
         pipe_share: Part of the cycles for which the pipe can be busy that loads, stores, accesses
@@ -82,6 +83,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     product: float
     alu: float
     fma: float
+    fp64: float
     xu: float
     lsu: float
     pipe_share: float
@@ -192,6 +194,7 @@ H200 = Timing(
     product=60.0,
     alu=2.0,
     fma=1.0,
+    fp64=2.0,
     xu=8.0,
     lsu=1.0,
     pipe_share=0.9,
@@ -239,6 +242,7 @@ H200 = Timing(
         "pieces": f"{_PATTERNS}: lanes takes 112.5 µs and a launch for 4.19 million words that lie "
         "1 KB apart",
         "warp_products": _PAPER,
+        "fp64": "NVIDIA, 'H100 Tensor Core GPU Architecture': 64 units of fp64 to an SM",
         "fp64_products": "NVIDIA, 'H100 Tensor Core GPU Architecture', table of peaks",
         "fp32_sums": "NVIDIA, 'H100 Tensor Core GPU Architecture': one rate for both sums of fp16",
         "tensor_clock": "sm__cycles_elapsed over gpu__time_duration of the products in "
@@ -321,7 +325,7 @@ def timing_of(
     warp_products, sources["warp_products"] = _WARP_PRODUCTS.get(
         arch, (1.0, H200.sources["warp_products"])
     )
-    sources["fp64_products"] = rates.source
+    sources["fp64_products"] = sources["fp64"] = rates.source
     if half_rate_fp32:
         sources["fp32_sums"] = "NVIDIA, 'RTX Blackwell GPU Architecture', and those before it"
     wider = _WIDER if grouped else _WIDER_ELSEWHERE
@@ -334,6 +338,7 @@ def timing_of(
         l2_inputs=None,
         **dict.fromkeys(_H200_ALONE),
         fma=32 * 4 * 2 / rates.vector["fp32"],
+        fp64=32 * 4 * 2 / rates.vector["fp64"],
         warp_products=warp_products,
         fp32_sums=0.5 if half_rate_fp32 else 1.0,
         fp64_products=(rates.tensor.get("fp64") or rates.vector["fp64"]) / rates.tensor["fp16"],

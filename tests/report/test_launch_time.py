@@ -154,3 +154,12 @@ def test_units_take_no_longer_than_a_time_between_two_orders_of_addresses() -> N
     assert time.estimate_us == pytest.approx(30)
     assert time.parts == pytest.approx({"l2": 18.0, "dram": 180**0.5, "alu": 4.0})
     assert time.bound == "l2"
+
+
+def test_fp64_has_a_unit_of_its_own() -> None:
+    """An L40S has two of them to an SM: 16 multiply-adds of a million numbers take 23.4 us."""
+    kernel = f"{SAMPLES.parents[1] / 'tests/data/findings/promoted.py'}:halved"
+    found = irlens.inspect(irlens.capture(kernel, "l40s"))
+    assert found.time is not None
+    assert found.time.bound == "fma"
+    assert found.time.parts["fma"] == pytest.approx(16 * (1 << 20) / (142 * 2 * 2520), rel=0.2)

@@ -192,6 +192,8 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
         totals[kind] += times * asked.issues
         sums["instructions"] += times
         sums["integer"] += times * asked.integer_cycles
+        if units.computes_fp64(each):
+            sums["fp64"] += times * timing.fp64
         shared = times * units.shared_cycles(each, occupied.get(index))
         sums["shared"] += shared
         if each.opcode in units.SHARED:
@@ -210,7 +212,8 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
             sums["shared"] += times * product.shared_cycles
         elif kind == "tensor":
             sums["tensor"] += times * tensor_cycles(asked, timing, multiply_adds)
-    totals["fma"] = max(totals["fma"], sums["integer"] / timing.fma)
+    # Integer products take half of the FMA unit, and fp64 has one of its own.
+    totals["fma"] = max(totals["fma"], sums["integer"] / timing.fma, sums["fp64"] / timing.fma)
     copies = sums["bulk"]
     if code.barriers is not None:
         # Else the warps that run a copy share its bytes: so it was when the constants were fitted.

@@ -211,6 +211,14 @@ def multiply_adds(instruction: Instruction | Mnemonic) -> float:
     return rows * columns * depth * bits / 16 / warps
 
 
+_FP64 = frozenset({"DADD", "DFMA", "DMUL", "DSETP", "DMNMX"})
+
+
+def computes_fp64(instruction: Instruction | Mnemonic) -> bool:
+    """Whether it occupies the unit of fp64, which products of fp64 do not."""
+    return instruction.opcode in _FP64
+
+
 def multiplies_fp64(instruction: Instruction | Mnemonic) -> bool:
     """Whether it is a product of fp64."""
     return instruction.opcode == "DMMA"
