@@ -53,11 +53,11 @@ def root() -> Path:
     """Return the store's directory: ``$IRLENS_CACHE_DIR``, or the user's cache directory.
 
     Raises:
-        ArtifactError: The variable's value is too long.
+        ArtifactError: The variable's value is too long, or not UTF-8.
     """
     chosen = os.environ.get(ROOT_VARIABLE)
     if chosen:
-        return _of_usable_length(Path(chosen).expanduser().absolute())
+        return _of_usable_name(Path(chosen).expanduser().absolute())
     import platformdirs  # the variable is often set, and this takes milliseconds
 
     try:
@@ -67,8 +67,13 @@ def root() -> Path:
     return path if path.is_absolute() else _NOWHERE  # older versions do not raise
 
 
-def _of_usable_length(path: Path) -> Path:
-    """Return a directory whose files' names no file system refuses for their length."""
+def _of_usable_name(path: Path) -> Path:
+    """Return a directory whose files' names no file system or compiler refuses."""
+    if not files.is_utf8(path):
+        raise ArtifactError(
+            f"{ROOT_VARIABLE} is not UTF-8: {path}",
+            hint="name another directory: Triton takes none",
+        )
     try:
         os.lstat(f"{path}/{'x' * _LONGEST_NAME}")
     except OSError as error:

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from irlens.model.errors import ArtifactError
+from irlens.model.errors import ArtifactError, IrlensError
 from irlens.model.text import rounded_size
 
 #: The environment variable with the size limit of one input in MB, and its default: five times the
@@ -303,13 +303,13 @@ def size_limit() -> int:
     """Return the size limit of one input in bytes.
 
     Raises:
-        ArtifactError: The environment variable is not a positive number.
+        IrlensError: The environment variable is not a positive number.
     """
     chosen = os.environ.get(LIMIT_VARIABLE)
     if not chosen:
         return _DEFAULT_LIMIT_MB * _MB
     if not (chosen.isascii() and chosen.isdigit() and int(chosen[:9])):
-        raise ArtifactError(
+        raise IrlensError(  # about no artifact, which would be skipped or called broken
             f"{LIMIT_VARIABLE} is '{chosen}'", hint="set it to a whole number of megabytes"
         )
     return int(chosen[:9]) * _MB

@@ -219,7 +219,14 @@ def run_job(
     """
     folder = Path(job.folder)
     # -P, because files in the working directory must not shadow irlens's own modules.
-    command = [python, "-P", "-m", RUNNER, msgspec.json.encode(job).decode()]
+    try:
+        encoded = msgspec.json.encode(job).decode()
+    except UnicodeEncodeError as error:
+        raise CaptureError(
+            f"{error.object}: not UTF-8",
+            hint="rename it: a program, its arguments and its recording have names in UTF-8",
+        ) from error
+    command = [python, "-P", "-m", RUNNER, encoded]
     try:
         with _signals_forwarded() as forward_to:
             run = subprocess.Popen(command, env=_environment(folder, paths), stdout=stdout)

@@ -21,7 +21,7 @@ from irlens.artifacts.load import load, load_bytes
 from irlens.model import files as untrusted
 from irlens.model.capture import MANIFEST_NAME, MANIFEST_SCHEMA, Capture, Manifest, Stage
 from irlens.model.config import Target
-from irlens.model.errors import ArtifactError, UnknownNameError
+from irlens.model.errors import ArtifactError, IrlensError, UnknownNameError
 
 DATA = Path(__file__).parent.parent / "data"
 SAMPLES = Path(__file__).parents[2] / "samples" / "captures"
@@ -574,8 +574,9 @@ class TestLimits:
         with pytest.raises(ArtifactError, match=r"x\.ptx is larger than 1\.0 MB"):
             list(load(path))
         monkeypatch.setenv("IRLENS_MAX_INPUT_MB", "all")
-        with pytest.raises(ArtifactError, match="IRLENS_MAX_INPUT_MB is 'all'"):
+        with pytest.raises(IrlensError, match="IRLENS_MAX_INPUT_MB is 'all'") as wrong:
             list(load(path))
+        assert not isinstance(wrong.value, ArtifactError)  # the file is not at fault
 
     @pytest.mark.parametrize("name", ["/dev/zero", "pipe", "pipe.json"])
     def test_what_never_ends_is_refused(self, tmp_path: Path, name: str) -> None:

@@ -64,6 +64,22 @@ def test_the_cache_directory_has_a_name_that_is_too_long() -> None:
         assert len(said) < 200
 
 
+def test_a_path_that_is_not_utf8(tmp_path: Path) -> None:
+    odd = os.fsdecode(b"\xff")
+    said = only_error(run("inspect", str(CAPTURE), IRLENS_CACHE_DIR=str(tmp_path / odd)))
+    assert said.startswith("irlens: error: IRLENS_CACHE_DIR is not UTF-8: ")
+    (tmp_path / f"{odd}.py").touch()
+    said = only_error(run("record", "--target", "h100", str(tmp_path / f"{odd}.py")))
+    assert said.endswith("\\udcff.py: not UTF-8")
+
+
+def test_a_wrong_size_limit_breaks_no_stored_capture() -> None:
+    for _ in range(2):
+        said = only_error(run("inspect", "softmax", "-t", "h100", IRLENS_MAX_INPUT_MB="all"))
+        assert said == "irlens: error: IRLENS_MAX_INPUT_MB is 'all'"
+        assert run("inspect", "softmax", "-t", "h100").returncode == 0
+
+
 @pytest.mark.parametrize(
     "option", [("--line", DIGITS), ("--program", DIGITS), ("--num-stages", DIGITS)]
 )
