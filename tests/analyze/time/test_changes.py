@@ -79,7 +79,7 @@ def test_where_nothing_helps_it_says_what_binds(tmp_path: Path) -> None:
     assert found.time.steps == []
     (section,) = (each for each in details(found) if each.key == "time")
     (sentence,) = (each for each in section.children if isinstance(each, Sentence))
-    assert "saves more than 3 %: bound by DRAM" in str(sentence)
+    assert "would save no more than 3 %: bound by DRAM" in str(sentence)
     assert "with the same code" in str(sentence), "a finding may ask for other code"
 
 
