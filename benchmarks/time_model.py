@@ -74,13 +74,14 @@ class Again(msgspec.Struct, frozen=True):
 
 
 def on_h100() -> list[TimedLaunch]:
-    """Return the launches that an H100 timed.
+    """Return the launches of both files that an H100 timed, too.
 
     They ask the same of each unit as on an H200, which has as many SMs and finds as much in its L2.
     """
     again = msgspec.json.decode(H100_TIMES.read_bytes(), type=list[Again])
     times = {_key(each): each.us for each in again}
-    return [replace(each, us=times[_key(each)]) for file in (SPACES, OTHERS) for each in load(file)]
+    launches = [each for file in (SPACES, OTHERS) for each in load(file)]
+    return [replace(each, us=times[_key(each)]) for each in launches if _key(each) in times]
 
 
 def _key(launch: Again | TimedLaunch) -> tuple[str, str]:

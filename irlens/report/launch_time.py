@@ -23,13 +23,14 @@ from irlens.model.terms import no_time_model
 from irlens.report.parsed import Parsed, noted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from irlens.analyze.time.counting import CostedLaunch
+    from irlens.analyze.time.counting import CostedLaunch, Repeated
     from irlens.analyze.time.launched import Arguments
     from irlens.analyze.time.paths import PathFinder
-    from irlens.analyze.traffic import Survey
+    from irlens.analyze.traffic import Repetition, Survey
     from irlens.model.capture import Stage
+    from irlens.model.source import Span
 
 _WARP = 32
 _ANY_ORDER = "between neighbouring and random addresses"
@@ -258,12 +259,13 @@ def _of_code(
         if each.locations and units.bypasses_l1(each)
     }
     looping = any(one.times > 1 for each in followed[0] for one in each.path.segments)
+    loops = outermost_loops(parsed.source)
     moved = transfers(
         launched.launch,
         launched.program,
         Wave(ctas, occupancy.waves or 1.0, machine.abreast(ctas), looping),
         machine.caches(shared),
-        outermost_loops(parsed.source),
+        loops,
         counting.spilled(code, followed, machine, local * threads, ctas),
         launched.in_groups,
         bypassing,
@@ -287,7 +289,7 @@ def _of_code(
             "registers": partial(_spare_registers, machine_code, resources.registers),
             "shared_memory": launched.spare_shared_bytes,
         },
-        repeated=_repeated(launched.program, bypassing),
+        repeated=_repeated(launched.program, bypassing, loops, moved.evicted),
         of_warps=lambda: launches.mean_of_cta(
             followed[0], found if launched.priced else find(warps=launches.all_warps)
         ),
@@ -342,12 +344,28 @@ def _reading_path_finder(machine_code: SassCode) -> "PathFinder":
 
 
 def _repeated(
-    program: "Survey", bypassing: "Collection[SourceLocation]"
-) -> "dict[SourceLocation, float]":
-    """Return the part of the sectors of loads that a CTA finds in the L1, by their places."""
-    found: dict[SourceLocation, float] = {}
-    for access, part in zip(program.traffic.accesses, program.repeated, strict=False):
+    program: "Survey",
+    bypassing: "Collection[SourceLocation]",
+    loops: "Sequence[Span]",
+    evicted: float,
+) -> "dict[SourceLocation, Repeated]":
+    """Return how far the loads of a CTA find their data in the L1, by their places.
+
+    Args:
+        loops: Lines of the ttir's outermost loops.
+        evicted: Part of what another loop has loaded that the L1 has no more.
+    """
+    from irlens.analyze.time.counting import Repeated
+    from irlens.analyze.time.transfers import loop_around
+
+    at: dict[SourceLocation, list[Repetition]] = {}
+    loaded: dict[str, set[int]] = {}
+    for access, known in zip(program.traffic.accesses, program.repeated, strict=False):
+        loop = loop_around(loops, access.line)
+        elsewhere = loaded.setdefault(access.argument, set()) - {loop}
+        loaded[access.argument].add(loop)
         source = access.source
         if source is not None and source not in bypassing and access.direction != "store":
-            found[source] = min(found.get(source, 1.0), part)
-    return found
+            again = evicted * (known.distinct - known.new) if elsewhere else 0.0
+            at.setdefault(source, []).append(known._replace(new=known.new + again))
+    return {source: Repeated.of(accesses) for source, accesses in at.items()}

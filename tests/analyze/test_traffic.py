@@ -12,7 +12,15 @@ import numpy as np
 import pytest
 
 from irlens.analyze import traffic, work
-from irlens.analyze.traffic import Granules, Survey, evaluated, evaluation, survey, tiles
+from irlens.analyze.traffic import (
+    Granules,
+    Repetition,
+    Survey,
+    evaluated,
+    evaluation,
+    survey,
+    tiles,
+)
 from irlens.analyze.traffic.coverage import Coverage, TooManyIntervalsError
 from irlens.analyze.traffic.evaluated import Evaluated
 from irlens.analyze.traffic.launch import Launch, Numbers
@@ -357,13 +365,20 @@ module {
 """
 
 
-@pytest.mark.parametrize(("step", "part"), [("%c1", 1.0), ("%c16", 0.25), ("%c0", 1.0)])
-def test_what_a_program_loads_again_is_told_by_access(step: str, part: float) -> None:
+@pytest.mark.parametrize(
+    ("step", "loop"),
+    [
+        ("%c1", Repetition(distinct=2, new=0, touched=2.0, of_tiles=16.0)),
+        ("%c16", Repetition(distinct=16, new=12, touched=16.0, of_tiles=16.0)),
+        ("%c0", Repetition(distinct=1, new=0, touched=16.0, of_tiles=16.0)),
+    ],
+)
+def test_what_a_program_loads_again_is_told_by_access(step: str, loop: Repetition) -> None:
     # 64 floats are 8 sectors; of 16 floats 16 apart, each in a sector, the first 4 are among them.
     module = parse(REPEATED.replace("%STEP", step), stage="ttir")
     found = survey(module, {}, (4, 1, 1), granules=Granules(64, 32), first=1)
-    assert found.repeated[0] == 0.0
-    assert found.repeated[1] == pytest.approx(part)
+    assert found.repeated[0] == Repetition(distinct=8, new=8, touched=8.0, of_tiles=8.0)
+    assert found.repeated[1] == loop
     assert survey(module, {}, (4, 1, 1), granules=Granules(64, 32)).repeated == ()
 
 

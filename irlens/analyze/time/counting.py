@@ -6,6 +6,7 @@ from functools import cached_property
 from math import ceil, prod
 from statistics import mean
 from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -30,7 +31,12 @@ from irlens.model.report import NextStep
 from irlens.model.schedule import Control
 from irlens.model.source import SourceLocation
 
+if TYPE_CHECKING:
+    from irlens.analyze.traffic import Repetition
+
 _LANES = 32
+#: Of the loads of a place, the part of one that rounds down to none.
+_ROUNDED = 0.25
 #: Bytes of the L1 that are never shared memory: of 256 KB on an H100 at most 228 are, of 192 on an
 #: A100 164, of 128 on an L40S 100 ("CUDA C++ Programming Guide", compute capabilities).
 _L1_ALONE = 28 << 10
@@ -103,6 +109,26 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class Repeated(NamedTuple):
+    """How far the loads of one place find their data in the L1, since their CTA has loaded it.
+
+    Attributes:
+        tiles: Part of their tiles that hold nothing new, 0..1.
+        others: Part of the requests for the other tiles that ask for nothing new.
+    """
+
+    tiles: float
+    others: float
+
+    @classmethod
+    def of(cls, accesses: "Sequence[Repetition]") -> "Repeated":
+        """Return that of the accesses of a place."""
+        renewed = max(min(1.0, each.new / (each.of_tiles or 1.0)) for each in accesses)
+        new, touched = sum(each.new for each in accesses), sum(each.touched for each in accesses)
+        asked = renewed * touched
+        return cls(1 - renewed, max(0.0, 1 - new / asked) if asked else 1.0)
+
+
 class CostedLaunch(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A launch whose time is estimated.
 
@@ -115,8 +141,7 @@ class CostedLaunch(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         next_steps: What admits one more CTA to an SM.
         spare: Return how much less of a resource the same code can do with, by the cause of a
             change; ``None`` if unknown.
-        repeated: Part of the sectors of loads that their CTA has loaded before, 0..1, by the place
-            of the load.
+        repeated: How far loads find their data in the L1, by their place.
         of_warps: Returns the wavefronts of the code's accesses as the mean over all warps.
     """
 
@@ -130,7 +155,7 @@ class CostedLaunch(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     next_steps: Sequence[NextStep]
     spills: frozenset[int] = frozenset()
     spare: Mapping[Cause, Callable[[], int | None]] = MappingProxyType({})
-    repeated: Mapping[SourceLocation, float] = MappingProxyType({})
+    repeated: Mapping[SourceLocation, Repeated] = MappingProxyType({})
     of_warps: Callable[[], Mapping[int, Wavefronts]] = dict
 
     @property
@@ -230,13 +255,12 @@ def count(launch: CostedLaunch, latency: float | None = None) -> Counts:
         warps=sum(each.of_cta for each in followed[0]),
         request_bytes=transfers.load_sectors * 32 / sums["asked"] if sums["asked"] else 1.0,
         bulk_bytes=transfers.bulk_read_bytes / copies if copies else 0.0,
-        repeated=launch.repeated,
         request_cycles=transfers.occupied.of_request,
     )
     latencies = [busy]
     if latency is None:
         latencies.append(timing.load_latency(share, transfers.l1_share, queues=False))
-    cycles, *others = _cta_cycles(code, followed, timeline, latencies)
+    cycles, *others = _cycles_by_rounds(launch, timeline, latencies)
     idle = others[0] if others else cycles
     programs = sample(launch.grid, len(followed))
     return Counts(
@@ -297,6 +321,36 @@ def _bulk_copies(code: KernelCode, followed: Sequence[Sequence[WarpPath]]) -> fl
         )
         for cta in followed
     )
+
+
+def _cycles_by_rounds(
+    launch: CostedLaunch, timeline: Timeline, latencies: Sequence[float]
+) -> list[list[float]]:
+    """Return for each latency of memory the cycles of each CTA of the sample.
+
+    They are the mean of rounds that load new sectors and of those that do not: a loop along rows
+    loads a sector in one round, and what is left of it, from the L1, in those that follow.
+    """
+    instructions = launch.code.section.instructions
+    at: defaultdict[SourceLocation, list[int]] = defaultdict(list)
+    for index, each in enumerate(instructions):
+        if each.locations and demand(each).loaded:
+            at[each.locations[0]].append(index)
+    always, at_times, share = set[int](), set[int](), 0.0
+    for place, known in launch.repeated.items():
+        indices = at[place]
+        always.update(indices[ceil((1 - known.others) * len(indices) - _ROUNDED) :])
+        if known.tiles:
+            at_times.update(indices)
+            share = known.tiles if not share else min(share, known.tiles)
+    kinds = [(1 - share, always), (share, always | at_times)]
+    found = []
+    for part, repeats in kinds:
+        if part:
+            line = replace(timeline, repeats=repeats)
+            of_part = _cta_cycles(launch.code, launch.followed, line, latencies)
+            found.append([[part * cycles for cycles in ctas] for ctas in of_part])
+    return [list(map(sum, zip(*parts, strict=True))) for parts in zip(*found, strict=True)]
 
 
 def _cta_cycles(

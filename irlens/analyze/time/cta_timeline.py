@@ -12,7 +12,7 @@ One warp stands for all of its CTA, which run side by side: an instruction occup
 once for each of them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 import msgspec
@@ -69,8 +69,8 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         request_bytes: Bytes that a load of one warp takes from the L2, for each byte it asks for.
         wavefronts: Of accesses to shared memory, by index, where they are known.
         products: Those in tensor memory, by index of the instruction.
-        repeated: Part of the sectors of loads that the CTA has loaded before, by their places. The
-            L1 has them when nothing is in flight any more.
+        repeats: Loads of what the CTA has loaded before, by index. The L1 has it when nothing is in
+            flight any more.
         request_cycles: Cycles for which one request occupies the L1, by its place; by default those
             that its bytes take.
     """
@@ -86,7 +86,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     wavefronts: Mapping[int, float] = MappingProxyType({})
     products: Mapping[int, Product] = MappingProxyType({})
     removed: frozenset[int] = frozenset()
-    repeated: Mapping[SourceLocation, float] = MappingProxyType({})
+    repeats: Collection[int] = frozenset()
     request_cycles: Mapping[SourceLocation, float] = MappingProxyType({})
 
     def durations_at(
@@ -163,19 +163,19 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
 
     def effects(self, index: int, instruction: Instruction) -> Effects:
         """Return what an instruction does besides occupying its unit."""
-        asked, places = demand(instruction), instruction.locations
+        asked = demand(instruction)
         work = asynchronous(instruction) if asked.is_asynchronous else None
         if index in self.products:
             work = "tcgen05", Copy(0, None, at=instruction.offset)
         stream, event = work or ("cp.async", None)
         latency = self._latency(asked.origin)
-        repeated = self.repeated.get(places[0], 0.0) if asked.loaded and places else 0.0
+        repeats = index in self.repeats
         return Effects(
             index=index,
             of_memory=asked.origin == "memory" or stream == "tma",
             bytes=self._bytes(asked),
-            alone=latency + (self.timing.l1 - latency) * repeated,
-            repeats=repeated >= 1.0,
+            alone=self.timing.l1 if repeats else latency,
+            repeats=repeats,
             queues=event is not None and stream in ("wgmma", "tcgen05") and issues(event),
             ordering=asked.ordering,
             event=event,

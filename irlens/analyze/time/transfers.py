@@ -90,6 +90,8 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
         load_sectors: Sectors that warps' loads touch, copies to shared memory included.
         bulk_read_bytes: Bytes that bulk copies (TMA) read.
         bulk_written_bytes: Bytes that they write.
+        evicted: Part of what a loop of a CTA has loaded and another one loads again which has left
+            the L1 meanwhile, 0..1.
         missed_sectors: Those of ``load_sectors`` that the L1 takes from the L2.
         held_sectors: Those that it holds since an earlier loop, and not for a moment.
         local_bytes: Bytes of local memory between L1 and L2.
@@ -114,6 +116,7 @@ class Transfers(msgspec.Struct, frozen=True, kw_only=True):
     dram_read_bytes: float
     dram_written_bytes: float
     held_sectors: float = 0.0
+    evicted: float = 0.0
     local_bytes: float = 0.0
     local_written_bytes: float = 0.0
     local_missed: float = 0.0
@@ -268,6 +271,7 @@ def transfers(
         store_sectors=stores,
         bulk_read_bytes=bulk[0],
         bulk_written_bytes=bulk[1],
+        evicted=evicted / (held + evicted) if evicted else 0.0,
         missed_sectors=missed,
         held_sectors=loads * min(again, held),
         dram_read_bytes=read + beyond / 2,
@@ -349,6 +353,11 @@ def _touched_again(program: Survey, bypassing: Collection[SourceLocation]) -> fl
     return max(0.0, again / sectors)
 
 
+def loop_around(loops: Sequence[Span], line: int) -> int:
+    """Return the index of the loop that a line is in, -1 for a line beside all of them."""
+    return next((n for n, span in enumerate(loops) if span.line <= line <= span.end_line), -1)
+
+
 def _read_again(
     launch: Survey,
     program: Survey,
@@ -371,8 +380,7 @@ def _read_again(
     for each in program.traffic.accesses:
         if each.source in bypassing:
             continue
-        around = (n for n, span in enumerate(loops) if span.line <= each.line <= span.end_line)
-        loop, argument = next(around, -1), each.argument
+        loop, argument = loop_around(loops, each.line), each.argument
         most = all_ctas[each.line, argument].distinct_bytes
         of_sm = min(wave.resident * each.distinct_bytes, most)
         moved[loop][argument] = max(moved[loop].get(argument, 0), of_sm)

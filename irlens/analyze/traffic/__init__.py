@@ -97,6 +97,23 @@ class Granules(NamedTuple):
     sector: int
 
 
+class Repetition(NamedTuple):
+    """How far an access repeats what was accessed before, in sectors.
+
+    Attributes:
+        distinct: Those that it accesses.
+        new: Those of them that no access before it in the text has accessed.
+        touched: Those that warps touch, as often as they do; of warps that touch the same at once,
+            those of one.
+        of_tiles: Those that its tiles hold, each tile being what it accesses at once.
+    """
+
+    distinct: float
+    new: float
+    touched: float
+    of_tiles: float
+
+
 class Survey(msgspec.Struct, frozen=True):
     """The traffic of a launch, and what follows from the same addresses.
 
@@ -104,9 +121,8 @@ class Survey(msgspec.Struct, frozen=True):
         footprint: What it takes from memory; ``None`` where that is unknown.
         runs: The runs of bytes of each access of the traffic, in its order; ``None`` where its
             requests are unknown.
-        repeated: Of each access of the traffic, the part of its sectors that it or one before it in
-            the text has accessed, 0..1; empty for more than one program, and where the footprint
-            is unknown.
+        repeated: How far each access of the traffic repeats what it or one before it has accessed;
+            empty for more than one program, and where the footprint is unknown.
         assumed: What was assumed of data; empty if nothing.
         scattered: Whether addresses were.
         may_return: Whether data decide if programs return early.
@@ -119,7 +135,7 @@ class Survey(msgspec.Struct, frozen=True):
     traffic: Traffic
     footprint: Footprint | None = None
     runs: tuple[Runs | None, ...] = ()
-    repeated: tuple[float, ...] = ()
+    repeated: tuple[Repetition, ...] = ()
     assumed: str = ""
     scattered: bool = False
     may_return: bool = False
@@ -216,7 +232,7 @@ def _counted(
         lines=tuple(each.lines if each else 0 for each in requests),
         wavefronts=tuple(each.wavefronts if each else 0 for each in requests),
         updates=tallies.updates(),
-        apart=tuple(moved.apart for _, moved in sorted(tallies.moved.items())),
+        apart=tuple(moved.first.apart for _, moved in sorted(tallies.moved.items())),
     )
 
 
@@ -461,18 +477,20 @@ class _Tallies:
             written_sector_bytes=total(_WRITES, granules.sector),
         )
 
-    def repeated(self, sector: int) -> tuple[float, ...]:
-        """Return the part of each access's sectors that were accessed before, 0..1."""
+    def repeated(self, sector: int) -> tuple[Repetition, ...]:
+        """Return how far each access repeats what it or one before it has accessed."""
         seen: dict[str, ByteSet] = {}
-        parts = []
+        found = []
         for (_, argument), tally in sorted(self._tallies.items(), key=itemgetter(0)):
             coverage = tally.moved.coverage
             before = seen.setdefault(argument, coverage.empty())
             known = before.granules(sector)
             before.update(coverage)
             new = before.granules(sector) - known
-            parts.append(max(0.0, 1 - new / tally.touched(sector)) if tally.moved.lanes else 0.0)
-        return tuple(parts)
+            found.append(
+                Repetition(coverage.granules(sector), new, tally.touched(sector), tally.of_tiles)
+            )
+        return tuple(found)
 
     def _covered(self, operations: frozenset[str], of: _Part) -> dict[str, ByteSet]:
         """Return the bytes that some operations access, of each argument."""

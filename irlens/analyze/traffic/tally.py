@@ -1,6 +1,7 @@
 """Counts what one access moves, tile by tile."""
 
 from math import log2
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from irlens.analyze.traffic.strided_coverage import ByteSet
 from irlens.analyze.traffic.tiles import Pattern, Tiles, have_equal
 from irlens.analyze.traffic.values import Array, distinct
 from irlens.analyze.warp_requests import (
+    SECTOR,
     Requests,
     WarpAccess,
     count_patterns,
@@ -40,6 +42,21 @@ class Outside:
             self.program, self.offset = program, offset
 
 
+class FirstTiles(NamedTuple):
+    """What programs access at once.
+
+    Attributes:
+        lanes: Elements, as often as they are accessed.
+        sectors: Those that hold them.
+        apart: How far apart the pieces of memory are, 0..1: 0 where both of each line are touched,
+            1 where each is alone in its page. Each time that the distance doubles counts the same.
+    """
+
+    lanes: int = 0
+    sectors: int = 0
+    apart: float = 0.0
+
+
 class Moved:
     """What one operation accesses, whatever machine it runs on.
 
@@ -52,8 +69,7 @@ class Moved:
         masked: Elements that are masked off.
         coverage: The bytes that are accessed.
         leap: The most runs of bytes that a tile has an even step apart, and the step.
-        apart: How far apart the pieces of memory are that its first tiles touch, 0..1: 0 where both
-            of each line are, 1 where each is alone in its page.
+        first: What each program accesses at once.
     """
 
     def __init__(
@@ -64,7 +80,7 @@ class Moved:
         self.masked = 0
         self.coverage: ByteSet = coverage or Coverage(element_bytes)
         self.leap = (1, 0)
-        self.apart = 0.0
+        self.first = FirstTiles()
         self.outside = Outside()
         self._tensor_bytes = tensor_bytes
 
@@ -89,7 +105,7 @@ class Moved:
             TooManyIntervalsError: The distinct bytes are.
         """
         if not self.lanes:
-            self.apart = _apart(tiles, self.coverage.empty(), self.element_bytes)
+            self.first = _first_tiles(tiles, self.coverage.empty(), self.element_bytes)
         for pattern, bases, programs in tiles.by_pattern():
             self._pattern(pattern, bases, programs, tiles.elements)
 
@@ -122,28 +138,28 @@ class Moved:
         self.outside.add(int(lanes.sum()), int(programs[first]), int(bases[first] + at))
 
 
-def _apart(tiles: Tiles, accessed: ByteSet, element_bytes: int) -> float:
-    """Return how far apart the pieces of memory are that programs access at once, 0..1.
-
-    Each time that the distance doubles counts the same. What a program accesses at once is its
-    first tile: its others may come in later iterations.
+def _first_tiles(tiles: Tiles, accessed: ByteSet, element_bytes: int) -> FirstTiles:
+    """Return what programs access at once: each its first tile, others in later iterations perhaps.
 
     Args:
         accessed: An empty set.
     """
+    lanes = 0
     try:
         for pattern, bases, programs in tiles.by_pattern():
             if pattern.accessed.size:
                 order = np.argsort(programs, kind="stable")
                 first = order[np.flatnonzero(np.diff(programs[order], prepend=-1))]
                 accessed.add(distinct(bases[first]), *pattern.runs(element_bytes))
-        pieces, lines, pages = map(accessed.granules, (PIECE_BYTES, _LINE, _PAGE))
+                lanes += pattern.accessed.size * first.size
+        sectors, pieces, lines, pages = map(accessed.granules, (SECTOR, PIECE_BYTES, _LINE, _PAGE))
     except TooManyIntervalsError:
-        return 0.0
+        return FirstTiles()
     if not pieces:
-        return 0.0
+        return FirstTiles()
     most = _PAGE // PIECE_BYTES
-    return (2 * lines / pieces - 1) * max(0.0, log2(most * pages / pieces) / log2(most))
+    apart = (2 * lines / pieces - 1) * max(0.0, log2(most * pages / pieces) / log2(most))
+    return FirstTiles(lanes, sectors, apart)
 
 
 class Tally:
@@ -190,6 +206,12 @@ class Tally:
             return self.requests.sectors / (1 << alike.pop())
         coverage = self.moved.coverage
         return coverage.granules(sector) * self.moved.bytes / max(1, coverage.size())
+
+    @property
+    def of_tiles(self) -> float:
+        """The sectors that tiles hold, each tile's counted once."""
+        lanes, sectors, _ = self.moved.first
+        return sectors * self.moved.lanes / lanes if lanes else 0.0
 
     def update(self, other: "Tally") -> None:
         """Add how other programs, whose accesses ``moved`` has, run."""

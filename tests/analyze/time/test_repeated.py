@@ -1,0 +1,28 @@
+"""Which loads find their data in the L1, since their CTA has loaded it."""
+
+import pytest
+
+from irlens.analyze.time.counting import Repeated
+from irlens.analyze.traffic import Repetition
+
+
+@pytest.mark.parametrize(
+    ("accesses", "tiles", "others"),
+    [
+        # 64 rows of 1 KB, an element of each in a round: one round in eight brings a sector each.
+        ([Repetition(2048, 2048, 16384, 16384)], 7 / 8, 0.0),
+        # Threads load 16 bytes of theirs in four parts: of four requests one brings sectors.
+        ([Repetition(64, 64, 256, 64)], 0.0, 3 / 4),
+        # A tap at a place of its own, and four of one place: only the first brings anything.
+        ([Repetition(64, 0, 256, 64)], 1.0, 1.0),
+        ([Repetition(64, 64, 256, 64), *[Repetition(64, 0, 256, 64)] * 3], 0.0, 15 / 16),
+        # Nothing was loaded before.
+        ([Repetition(64, 64, 64, 64)], 0.0, 0.0),
+        # An access that no lane takes.
+        ([Repetition(0, 0, 0.0, 0.0)], 1.0, 1.0),
+    ],
+)
+def test_rounds_and_requests_that_bring_nothing_new(
+    accesses: list[Repetition], tiles: float, others: float
+) -> None:
+    assert Repeated.of(accesses) == pytest.approx((tiles, others))
