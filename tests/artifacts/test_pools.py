@@ -55,6 +55,6 @@ def test_a_module_in_the_working_directory_is_not_executed(program: str, tmp_pat
 def test_an_interrupt_during_a_fork_is_not_lost(forked: str, tmp_path: Path) -> None:
     script = tmp_path / "program.py"
     script.write_text(INTERRUPTED)
-    command = [sys.executable, script, forked]
+    command = [sys.executable, str(script), forked]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")

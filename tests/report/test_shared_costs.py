@@ -78,8 +78,8 @@ def test_the_parts_of_lines_are_the_launch_s(tmp_path: Path) -> None:
 def test_what_ptxas_never_lets_run_is_no_request() -> None:
     """``@!PT LDS RZ, [RZ]`` stands in front of asynchronous copies, three times for each."""
     (capture,) = irlens.load(SAMPLES / "captures/softmax-h100")
-    copied = [each for each in Inspection(capture).shared_accesses if each.source is not None]
-    (load,) = (each for each in copied if (each.source.line, each.kind) == (50, "load"))
+    loads = [each for each in Inspection(capture).shared_accesses if each.kind == "load"]
+    (load,) = (each for each in loads if each.source is not None and each.source.line == 50)
     assert load.instructions == 1
     assert load.price.wavefronts == 4 * load.price.requests
 
