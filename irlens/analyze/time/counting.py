@@ -128,6 +128,10 @@ class Repeated(NamedTuple):
         asked = renewed * touched
         return cls(1 - renewed, max(0.0, 1 - new / asked) if asked else 1.0)
 
+    def bringing(self, loads: int) -> int:
+        """Return how many of a place's loads bring what is new of a tile: the first ones."""
+        return ceil((1 - self.others) * loads - _ROUNDED)
+
 
 class CostedLaunch(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A launch whose time is estimated.
@@ -336,16 +340,12 @@ def _cycles_by_rounds(
     for index, each in enumerate(instructions):
         if each.locations and demand(each).loaded:
             at[each.locations[0]].append(index)
-    always, at_times, share = set[int](), set[int](), 0.0
-    for place, known in launch.repeated.items():
-        indices = at[place]
-        always.update(indices[ceil((1 - known.others) * len(indices) - _ROUNDED) :])
-        if known.tiles:
-            at_times.update(indices)
-            share = known.tiles if not share else min(share, known.tiles)
-    kinds = [(1 - share, always), (share, always | at_times)]
+    known = [(at[place], each) for place, each in launch.repeated.items()]
+    share = min((each.tiles for _, each in known if each.tiles), default=0.0)
+    always = {n for loads, each in known for n in loads[each.bringing(len(loads)) :]}
+    at_times = {n for loads, each in known if each.tiles for n in loads}
     found = []
-    for part, repeats in kinds:
+    for part, repeats in ((1 - share, always), (share, always | at_times)):
         if part:
             line = replace(timeline, repeats=repeats)
             of_part = _cta_cycles(launch.code, launch.followed, line, latencies)
