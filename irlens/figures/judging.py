@@ -30,6 +30,7 @@ _OF_A_VENDOR = (
 )  # fmt: skip
 _LAUNCHES, _CORRECT = "occupancy.launchable", "run.matches_reference"
 _PIPELINED = "pipelines[].verdict"
+_RUNS_AHEAD = ("loads[].state", "loads[].iterations_ahead")
 _WAVES = "occupancy.waves"
 _LOCAL, _OCCUPANCY = "resources.local_bytes", "occupancy.theoretical"
 _SECTORS = ("traffic.load_sectors", "traffic.store_sectors")
@@ -109,7 +110,8 @@ def judge_figure(
     """Return whether a figure's change is for the better.
 
     It is neither where the figure means something else on either side: of another vendor, another
-    mechanism or another amount of work; and where a side cannot launch, nothing else counts.
+    mechanism or another amount of work, and for a load that the machine code waits for at once; and
+    where a side cannot launch, nothing else counts.
     """
     if figure is None or figure.path in pair.not_judged:
         return "neutral"
@@ -118,6 +120,8 @@ def judge_figure(
         return "neutral"
     other_mechanism = loop is not None and any(e.path == "kind" and e.moved for e in loop.deltas)
     if other_mechanism and figure.path != _PIPELINED:
+        return "neutral"
+    if loop is not None and loop.exposed and figure.path in _RUNS_AHEAD:
         return "neutral"
     if (pair.before.refusal or pair.after.refusal) and figure.path != _LAUNCHES:
         return "neutral"

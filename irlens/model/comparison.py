@@ -107,6 +107,8 @@ class LoopDelta(msgspec.Struct, frozen=True, kw_only=True):
         product: The line of Python of the pipeline's matrix product, if it is one.
         presence: "appeared" or "gone" where only one side has it.
         deltas: Figures that changed or are always shown, most important first.
+        exposed: Whether the machine code of a side waits at once for a load that runs ahead in the
+            ttgir, which is then no improvement.
     """
 
     what: Literal["pipeline", "load"]
@@ -115,6 +117,7 @@ class LoopDelta(msgspec.Struct, frozen=True, kw_only=True):
     presence: Presence
     deltas: list[Delta]
     product: SourceLocation | None = None
+    exposed: bool = False
 
     @property
     def changes(self) -> list[Delta]:

@@ -494,3 +494,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     code: dict[str, str]
     sources: dict[str, str]
     unknown: dict[str, str]
+
+    def exposes(self, load: LoopLoad) -> bool:
+        """Whether the machine code waits at once for a load, however far ahead the ttgir has it."""
+        return load.source is not None and any(
+            each.is_exposed and each.source == load.source
+            for pipeline in self.pipelines
+            for each in pipeline.loads
+        )

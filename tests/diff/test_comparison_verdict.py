@@ -7,9 +7,11 @@ import pytest
 
 from irlens.diff.report import compare
 from irlens.diff.report.comparisons import against_first, match
+from irlens.figures import get
+from irlens.figures.judging import judge_figure
 from irlens.model.comparison import Comparison, Comparisons
 from irlens.model.estimate import TimeEstimate
-from irlens.model.report import Finding, Refusal, Report
+from irlens.model.report import Finding, PipelineLoad, Refusal, Report
 from irlens.model.traffic import Access
 from irlens.render.options import Options
 from irlens.render.text import render
@@ -67,6 +69,33 @@ def test_time_decides_and_figures_explain_it(softmax: Report) -> None:
     ]
     assert found.tone == "better"
     assert "worse" not in found.words
+
+
+@pytest.mark.parametrize("waits_at_once", [True, False])
+def test_a_load_that_runs_ahead_is_better_unless_the_machine_code_waits_at_once(
+    softmax: Report, waits_at_once: bool
+) -> None:
+    """RDNA's barriers await all loads, also those that the ttgir carries to the next iteration."""
+    (load,), (pipeline,) = softmax.loads, softmax.pipelines
+    issued = PipelineLoad(
+        line=60, wait_line=80, source=load.source, instructions=2, bytes_per_lane=16,
+        iterations_ahead=1, computes_before_wait=not waits_at_once, verdict="pipelined",
+    )  # fmt: skip
+    at_once = replace(issued, computes_before_wait=False)
+    before, after = (
+        replace(
+            softmax,
+            loads=[replace(load, state=state, iterations_ahead=ahead)],
+            pipelines=[replace(pipeline, loads=(each,))],
+        )
+        for state, ahead, each in (("in place", 0, at_once), ("registers", 1, issued))
+    )
+    pair = compare(before, after)
+    (loop,) = (each for each in pair.loops if each.what == "load")
+    found = {d.path: judge_figure(pair, d, get(d.path, "load"), loop) for d in loop.changes}
+    assert found == dict.fromkeys(
+        ("state", "iterations_ahead"), "neutral" if waits_at_once else "better"
+    )
 
 
 def test_more_waves_of_smaller_tiles_are_a_cause_and_neither_better_nor_worse(

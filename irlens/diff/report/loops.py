@@ -3,6 +3,8 @@
 from collections.abc import Callable, Hashable, Sequence
 from typing import Literal, TypeAlias, TypeVar
 
+from msgspec.structs import replace
+
 from irlens.diff import take_pairs
 from irlens.diff.report.figure_deltas import deltas
 from irlens.diff.report.left_out import LeftOut
@@ -43,8 +45,17 @@ def loop_deltas(
         loads = _matched(
             before.loads, after.loads, _load_keys(lines.before), _load_keys(lines.after)
         )
-        changes += [load for load in (_delta(*pair, left_out) for pair in loads) if load.changes]
+        for pair in loads:
+            found = _delta(*pair, left_out)
+            sides = zip((before, after), pair, strict=True)
+            exposed = any(one is not None and _is_exposed(one, report) for report, one in sides)
+            changes += [replace(found, exposed=exposed)] if found.changes else []
     return sorted(changes, key=_largest_change_first)
+
+
+def _is_exposed(load: LoopLoad, report: Report) -> bool:
+    """Whether the machine code waits at once for a load that the ttgir has run ahead."""
+    return load.state != "in place" and report.exposes(load)
 
 
 def _knows_loads(report: Report) -> bool:

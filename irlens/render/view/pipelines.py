@@ -1,7 +1,5 @@
 """Pipelines and the loads of loops as nodes: verdict, depth, timeline, and every figure."""
 
-from collections.abc import Iterable
-
 from irlens.model.memory import LoopLoad
 from irlens.model.report import COMPUTE_KINDS, Pipeline, PipelineLoad, Report
 from irlens.model.terms import (
@@ -141,7 +139,9 @@ def loads_section(report: Report) -> nodes.Section:
         title="Loads in loops",
         children=(
             table(
-                columns, (_load(each, report.pipelines) for each in report.loads), "loads in loops"
+                columns,
+                (_load(each, exposed=report.exposes(each)) for each in report.loads),
+                "loads in loops",
             ),
         ),
         key="loads",
@@ -151,13 +151,8 @@ def loads_section(report: Report) -> nodes.Section:
     )
 
 
-def _load(load: LoopLoad, pipelines: Iterable[Pipeline]) -> Cells:
+def _load(load: LoopLoad, *, exposed: bool) -> Cells:
     place = nearest(load.source, "ttgir", load.line)
-    exposed = any(
-        each.is_exposed and each.source == load.source and load.source is not None
-        for pipeline in pipelines
-        for each in pipeline.loads
-    )
     amount, access, copies = (
         load.bytes_per_iteration, load.widest_access_bytes, load.buffer_copies,
     )  # fmt: skip
