@@ -104,6 +104,20 @@ def test_what_not_every_warp_runs_is_not_rounded_to_nothing() -> None:
     assert [plain(cell) for cell in cells] == ["<1", "<1"]
 
 
+def test_accesses_of_unknown_addresses_cost_at_least_so_much() -> None:
+    """A `tl.gather` reads where data say: each lane may meet another's bank."""
+    gather = SharedAccesses(
+        source=SourceLocation("k.py", 9), kind="load", runs=1.0, instructions=8, unknown=8,
+        price=Price(requests=100, wavefronts=100, conflicts=0, us=0.517),
+    )  # fmt: skip
+    section = conversions_section(report([], [gather]))
+    assert section is not None
+    (table,) = (each for each in section.children if isinstance(each, Table))
+    cells = [cell for cell in table.rows[0].cells[4:] if isinstance(cell, tuple)]
+    told = ["≥ 1.00", "≥ 0", "≥ 0.517 µs", "addresses of 8 unknown"]
+    assert [plain(cell) for cell in cells] == told
+
+
 @pytest.mark.parametrize(
     ("name", "told"), [("matmul_tma-h100", True), ("specialized-h100-4", False)]
 )

@@ -188,6 +188,11 @@ def _per_request(price: Price) -> str:
     return "<1" if mean < 0.995 else f"{mean:.2f}"
 
 
+def _least(accesses: SharedAccesses, figure: str) -> str:
+    """Return a figure as a lower bound where some addresses are unknown, which may conflict."""
+    return f"≥ {figure}" if accesses.unknown else figure
+
+
 def _accesses(report: Report) -> Iterator[Node]:
     rows: list[Cells] = [
         [
@@ -195,10 +200,13 @@ def _accesses(report: Report) -> Iterator[Node]:
             each.kind,
             count(each.instructions),
             _runs(each.runs),
-            _per_request(each.price),
-            Run(count(round(each.price.conflicts)), "warn" if each.price.conflicts else "neutral"),
-            microseconds(each.price.us),
-            Run(f"{plural(each.unknown, 'address')} unknown" if each.unknown else "", "unknown"),
+            _least(each, _per_request(each.price)),
+            Run(
+                _least(each, count(round(each.price.conflicts))),
+                "warn" if each.price.conflicts else "neutral",
+            ),
+            _least(each, microseconds(each.price.us)),
+            Run(f"addresses of {each.unknown} unknown" if each.unknown else "", "unknown"),
         ]
         for each in report.shared_accesses[:_ROWS]
         if each.price.wavefronts
