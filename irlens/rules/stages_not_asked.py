@@ -20,6 +20,9 @@ for start in range(0, n, BLOCK):           # num_stages=3 has no effect here
 Write `for start in tl.range(0, n, BLOCK, num_stages=3)`, and compare: the copies go through shared
 memory, which costs occupancy.
 
+A `while` loop that a counter bounds can be such a loop, too, with the rest of its condition as a
+mask. Of one that runs until its data say so, Triton issues no loads ahead.
+
 A loop that skips a dot in some iterations: load before the condition, with the condition as the
 mask, and let the loop request its own stages; or give the iterations that multiply a loop of their
 own. Multiplying in every iteration, by masked operands, takes longer where many are skipped.
@@ -34,7 +37,7 @@ from collections.abc import Iterator
 
 from irlens.analyze.facts import Facts
 from irlens.analyze.load_waits import waits_are_short
-from irlens.analyze.ttgir_refusals import DOT_IN_BRANCH, NO_DOT, WITHOUT_STAGES
+from irlens.analyze.ttgir_refusals import DOT_IN_BRANCH, NO_DOT, NOT_FOR, WITHOUT_STAGES
 from irlens.model.report import Blame, Severity
 from irlens.rules import Match, Place
 
@@ -44,11 +47,16 @@ SEVERITY: Severity = "note"
 NEEDS = ("ttgir", "loads")
 
 _HINT = "write the loop as tl.range(..., num_stages=N) to have its loads copied ahead"
+_WHILE = (
+    "where a counter bounds the loop, write it as tl.range(..., num_stages=N) with the rest of the"
+    " condition as a mask; Triton issues no loads ahead of a condition on loaded data"
+)
 _BESIDE_BRANCH = (
     "load before the condition, with it as the mask, and write the loop as"
     " tl.range(..., num_stages=N); to multiply in every iteration, too, costs the products that"
     " are skipped now"
 )
+_HINTS = {DOT_IN_BRANCH: _BESIDE_BRANCH, NOT_FOR: _WHILE}
 
 
 def find(facts: Facts) -> Iterator[Match]:
@@ -69,8 +77,7 @@ def find(facts: Facts) -> Iterator[Match]:
         reason = reason if load.reason == NO_DOT else load.reason
         yield Match(
             message=f"the loop at {place} reads memory and is not pipelined: {reason}",
-            hint=waits_are_short(facts)
-            or (_BESIDE_BRANCH if load.reason == DOT_IN_BRANCH else _HINT),
+            hint=waits_are_short(facts) or _HINTS.get(load.reason, _HINT),
             place=Place(facts.ttgir.stage, load.loop_line, load.loop_source),
             blame=None if load.reason == NO_DOT else Blame(reason=reason),
         )

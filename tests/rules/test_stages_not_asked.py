@@ -33,6 +33,11 @@ def test_no_stages_are_asked_for_that_do_not_help(facts_of: Callable[..., Facts]
         assert finding.hint.startswith(hint)
 
 
+def test_a_while_loop_is_told_what_bounds_it(look: Look) -> None:
+    (finding,) = look(CODE, "other_causes.py:striding")
+    assert finding.hint.startswith("where a counter bounds the loop, write it as tl.range(")
+
+
 def test_silent_where_the_loop_asks_itself(look: Look) -> None:
     assert look(CODE, "loads.py:row_sum", STAGES=3) == []
     assert look(CODE, "loads.py:row_sum", STAGES=1) == []

@@ -382,6 +382,11 @@ class Evaluation:
                 for each in self._module.body(operation):  # how often they run is unknown
                     del self.executions[each.index]
                 return
+            if isinstance(condition, Unknown):
+                raise UnknownTrafficError(
+                    f"{place_of(operation)}: how often this while loop runs is not known before the"
+                    f" launch ({condition.reason})"
+                )
             held = truth_values(condition, rows.size)
             gone, stays = np.flatnonzero(~held), np.flatnonzero(held)
             left.append((rows[gone], [taken(each, gone) for each in passed]))
