@@ -253,7 +253,7 @@ def describe_buffer(buffer: SharedBuffer) -> str:
     held = buffer.bytes or 0
     width = re.search(r"\d+", buffer.element)
     dense = prod(buffer.shape) * max(8, int(width[0])) // 8 if width else held
-    # AMD pads between copies, but not behind the last one.
+    # AMD pads between copies, but not after the last one.
     alike = buffer.copies > 1 and held <= dense and not held % buffer.copies
     tile = buffer.shape[1:] if alike else buffer.shape
     shape = f"{buffer.element}[{', '.join(map(str, tile))}]"

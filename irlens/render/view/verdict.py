@@ -331,7 +331,7 @@ def spills_known(report: Report) -> bool | None:
 
 
 def spilled_to(report: Report) -> str:
-    """Return which of AMD's vector registers are spilled to AGPRs, after their number."""
+    """Return which vector registers of AMD are spilled to AGPRs, after their number."""
     held, kept = report.resources, kept_in_agprs(report.spills or ())
     if spills_to_agprs_alone(held):
         return _TO_AGPRS
