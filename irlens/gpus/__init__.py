@@ -81,7 +81,7 @@ _GPUS = [
                 product.name,
                 product.arch,
                 RATES.get(product.arch),
-                half_rate_fp32=product.half_rate_fp32_accumulation,
+                fp32_sums=0.5 if product.half_rate_fp32_accumulation else 1.0,
             ),
         )
         for product in _PRODUCTS

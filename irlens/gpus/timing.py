@@ -302,7 +302,7 @@ _WIDER, _WIDER_ELSEWHERE = 1.15, 1.6
 
 
 def timing_of(
-    product: str, arch: str, rates: Rates | None, *, half_rate_fp32: bool = False
+    product: str, arch: str, rates: Rates | None, fp32_sums: float = 1.0
 ) -> Timing | None:
     """Return the timing of a product; ``None`` for an architecture that is not understood.
 
@@ -312,7 +312,7 @@ def timing_of(
     Its range is wider, above all where its architecture is another.
 
     Args:
-        half_rate_fp32: See ``Product.half_rate_fp32_accumulation``.
+        fp32_sums: Rate of products that are summed up in fp32, over that of the others.
     """
     if product in _MEASURED or arch not in _RELATIVES or rates is None:
         return _MEASURED.get(product)
@@ -326,7 +326,7 @@ def timing_of(
         arch, (1.0, H200.sources["warp_products"])
     )
     sources["fp64_products"] = sources["fp64"] = rates.source
-    if half_rate_fp32:
+    if fp32_sums != 1.0:
         sources["fp32_sums"] = "NVIDIA, 'RTX Blackwell GPU Architecture', and those before it"
     wider = _WIDER if grouped else _WIDER_ELSEWHERE
     return replace(
@@ -340,7 +340,7 @@ def timing_of(
         fma=32 * 4 * 2 / rates.vector["fp32"],
         fp64=32 * 4 * 2 / rates.vector["fp64"],
         warp_products=warp_products,
-        fp32_sums=0.5 if half_rate_fp32 else 1.0,
+        fp32_sums=fp32_sums,
         fp64_products=(rates.tensor.get("fp64") or rates.vector["fp64"]) / rates.tensor["fp16"],
         tensor_clock=H200.tensor_clock if grouped else None,
         measured=False,

@@ -1,5 +1,6 @@
 """The results of a check in words and units: of its figures, its budgets and its findings."""
 
+from collections.abc import Collection
 from typing import Literal, NamedTuple, TypeAlias
 
 from irlens import figures
@@ -78,8 +79,7 @@ def verdicts(kernel: CheckedKernel) -> list[Verdict]:
     found += [budget_verdict(one) for one in kernel.budgets if one.state in ("broken", "unknown")]
     since: Since = "this change" if kernel.in_baseline else "unknown"
     found += [
-        _finding_verdict(one, fails=one.code in kernel.failing)._replace(since=since)
-        for one in kernel.findings
+        _finding_verdict(one, kernel.failing)._replace(since=since) for one in kernel.findings
     ]
     found.sort(key=lambda each: LEVELS.index(each.level))
     reasons: set[str] = set()
@@ -138,7 +138,8 @@ def budget_verdict(one: BudgetVerdict) -> Verdict:
     )
 
 
-def _finding_verdict(one: Finding, *, fails: bool) -> Verdict:
+def _finding_verdict(one: Finding, failing: Collection[str]) -> Verdict:
+    fails = one.code in failing
     level: Level = "note" if one.severity == "note" else "error" if fails else "warning"
     place = place_of(one.source)
     return Verdict(level, f"finding {one.code}", "", "", "", "", place, one.message)

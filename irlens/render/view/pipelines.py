@@ -140,7 +140,7 @@ def loads_section(report: Report) -> nodes.Section:
         children=(
             table(
                 columns,
-                (_load(each, exposed=report.exposes(each)) for each in report.loads),
+                (_load(each, report) for each in report.loads),
                 "loads in loops",
             ),
         ),
@@ -151,8 +151,8 @@ def loads_section(report: Report) -> nodes.Section:
     )
 
 
-def _load(load: LoopLoad, *, exposed: bool) -> Cells:
-    place = nearest(load.source, "ttgir", load.line)
+def _load(load: LoopLoad, report: Report) -> Cells:
+    place, exposed = nearest(load.source, "ttgir", load.line), report.exposes(load)
     amount, access, copies = (
         load.bytes_per_iteration, load.widest_access_bytes, load.buffer_copies,
     )  # fmt: skip
