@@ -39,7 +39,7 @@ _CONTIGUITY = "contiguity"
 _NO_COUNTERS = "atomic operations have counters of their own"
 _LINELESS = "no instruction has its location, as where LLVM makes one of several lines"
 _NONE: frozenset[int] = frozenset()
-#: A block: the number of loops around it, and its first operation.
+#: A block: its loop depth, and the index of its first operation.
 _Block: TypeAlias = tuple[int, int]
 
 

@@ -181,7 +181,7 @@ def warps_by_registers(arch: Arch, usage: Usage) -> int | None:
 
 
 def grid_refusals(arch: Arch, usage: Usage, grid: tuple[int, int, int] | None) -> list[Refusal]:
-    """Return the dimensions of a grid that has more CTAs than the GPU takes."""
+    """Return a refusal for each dimension of a grid that exceeds the limit of the GPU."""
     most = arch.most_in_grid(usage.threads) if grid is not None else ()
     return [
         Refusal(resource="grid", requested=extent, limit=limit, unit=f"CTAs in {axis}")

@@ -53,7 +53,7 @@ def can_fork() -> bool:
 
 @contextmanager
 def deferred_interrupts() -> Iterator[None]:
-    """Hold back Ctrl-C and SIGTERM until the block ends, also in processes that are started in it.
+    """Defer SIGINT and SIGTERM until the block ends, here and in the processes started in it.
 
     One that arrives during a fork would be raised in a callback of ``os.register_at_fork``, such as
     that of ``logging``, where Python prints a traceback, ignores it, and runs on. A new process

@@ -78,7 +78,7 @@ class WarpGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def spills_to_agprs_alone(held: Resources) -> bool:
-    """Return whether AMD's spilled vector registers are all in AGPRs: the kernel has no scratch."""
+    """Return whether all spilled VGPRs are in AGPRs, so that the kernel has no scratch."""
     return bool(held.vgpr_spills and held.agprs and held.local_bytes == 0)
 
 

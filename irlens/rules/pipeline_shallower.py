@@ -245,7 +245,7 @@ def _behind(used: Sequence[PipelineLoad]) -> str:
 
 
 def _kept(pipeline: Pipeline, kept: int) -> str:
-    """Return how long a loop keeps data after it has arrived."""
+    """Return a sentence on when data arrive and for how many iterations the loop keeps them."""
     ahead = pipeline.prefetch_iterations or 0
     where = _LDS if _is_copied(pipeline) else "registers"
     return (

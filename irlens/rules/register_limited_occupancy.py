@@ -89,7 +89,7 @@ def find(facts: Facts) -> Iterator[Match]:
 
 
 def _allocated(facts: Facts, gpu: Gpu, occupancy: Occupancy, usage: Usage) -> Iterator[Match]:
-    """Yield that the kernel is allocated more registers than it uses, if that costs occupancy."""
+    """Yield a match if registers that are allocated beyond those used limit occupancy."""
     needed, words = usage.needed or 0, facts.words
     without = fit(gpu, replace(usage, registers=needed, needed=None))
     if without.blocks_per_sm < _WORTHWHILE * occupancy.blocks_per_sm:

@@ -159,9 +159,9 @@ def _notes(ahead: Collection[Ahead], prefetch: int) -> Iterator[str]:
 
 
 def _kept(ahead: Collection[Ahead], prefetch: int) -> int:
-    """Return the iterations that data is kept beyond those that its load runs ahead.
+    """Return for how many iterations the loop keeps loaded data after it has arrived.
 
-    That is the data of the loads that run least far ahead: others may need no more time.
+    Only the loads with the shortest prefetch distance count: others may need that long.
     """
     nearest = [each.least for each in ahead if each.prefetch == prefetch]
     return max(nearest) - prefetch if prefetch else 0

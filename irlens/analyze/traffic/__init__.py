@@ -98,7 +98,7 @@ class Granules(NamedTuple):
 
 
 class Repetition(NamedTuple):
-    """How far an access repeats what was accessed before, in sectors.
+    """Sectors of an access by whether they were accessed before.
 
     Attributes:
         distinct: Those that it accesses.
@@ -478,7 +478,7 @@ class _Tallies:
         )
 
     def repeated(self, sector: int) -> tuple[Repetition, ...]:
-        """Return how far each access repeats what it or one before it has accessed."""
+        """Return for each access how many of its sectors it or an earlier one has accessed."""
         seen: dict[str, ByteSet] = {}
         found = []
         for (_, argument), tally in sorted(self._tallies.items(), key=itemgetter(0)):

@@ -377,16 +377,16 @@ class Evaluation:
             test = frame.inner(rows)
             bind(before, carried, test)
             condition, *passed = self.block(before, test)
-            if isinstance(condition, Unknown) and not self._accesses_memory(operation):
+            if isinstance(condition, Unknown):
+                if self._accesses_memory(operation):
+                    raise UnknownTrafficError(
+                        f"{place_of(operation)}: how often this while loop runs is not known before"
+                        f" the launch ({condition.reason})"
+                    )
                 define_all(operation, condition, frame)
                 for each in self._module.body(operation):  # how often they run is unknown
                     del self.executions[each.index]
                 return
-            if isinstance(condition, Unknown):
-                raise UnknownTrafficError(
-                    f"{place_of(operation)}: how often this while loop runs is not known before the"
-                    f" launch ({condition.reason})"
-                )
             held = truth_values(condition, rows.size)
             gone, stays = np.flatnonzero(~held), np.flatnonzero(held)
             left.append((rows[gone], [taken(each, gone) for each in passed]))

@@ -84,7 +84,7 @@ def count_flops(
 
 
 def _runs_on(module: Module, operation: Operation, executed: Mapping[int, int]) -> bool:
-    """Whether an operation is a loop that computes, and how often is unknown."""
+    """Whether an operation is a while loop with arithmetic and an unknown trip count."""
     if operation.does != "while":
         return False
     inside = list(module.body(operation))

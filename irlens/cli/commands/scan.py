@@ -88,7 +88,7 @@ def _triton_cache() -> Path:
 def _only_directories(
     context: click.Context, parameter: click.Parameter, paths: tuple[Path, ...]
 ) -> tuple[Path, ...]:
-    """Refuse paths that are neither directories nor traces; without any, return Triton's cache."""
+    """Return directories and traces, by default Triton's cache; refuse any other path."""
     from irlens.artifacts.entries import is_trace
 
     if not paths and not context.resilient_parsing:

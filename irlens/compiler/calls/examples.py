@@ -239,7 +239,7 @@ class _Example:
 
     @property
     def tensors(self) -> set[str]:
-        """The parameters that are no numbers."""
+        """Names of the tensor parameters."""
         return {*self._pointers, *self._uses.blocks}
 
     def arguments(self) -> dict[str, str]:

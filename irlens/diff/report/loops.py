@@ -54,7 +54,7 @@ def loop_deltas(
 
 
 def _is_exposed(load: LoopLoad, report: Report) -> bool:
-    """Whether the machine code waits at once for a load that the ttgir has run ahead."""
+    """Whether the machine code waits at once for a load that the ttgir issues ahead."""
     return load.state != "in place" and report.exposes(load)
 
 
