@@ -84,7 +84,9 @@ _CONSTEXPRS = (
     (_IGNORED, -100),
     *_NUMBERS[1:3],
     (
-        re.compile(r"^(m|n|k|rows?|cols?|hidden)$|n_?(ctx|cols|rows|elements)|size|dim|seq", re.I),
+        re.compile(
+            r"^(m|n|k|v|rows?|cols?|hidden)$|n_?(ctx|cols|rows|elements)|size|dim|seq", re.I
+        ),
         _EXTENT,
     ),
     (re.compile(r"stages?$", re.IGNORECASE), 3),
@@ -212,6 +214,11 @@ class _Example:
         for name in runtime:
             if _POINTER_NAME.search(name):
                 self._pointers.setdefault(name, Pointer(contiguous=True))
+        for name, pointer in self._pointers.items():
+            named = [each for each in runtime if _stride_of(each, name, self._pointers)]
+            if set(pointer.strides) <= set(named):  # strides are passed in the order of dimensions
+                is_all = not pointer.contiguous  # a descriptor takes those that no address needs
+                pointer.strides = [each for each in named if is_all or each in pointer.strides]
         for name, extents in block_extents(tree, constexprs).items():
             self._pointers.pop(name, None)
             uses.ranges |= {each for each in extents if each is not None}
@@ -274,8 +281,6 @@ class _Example:
 
     def _shape(self, name: str, pointer: Pointer) -> tuple[int, ...]:
         named = [each for each in self._runtime if _stride_of(each, name, self._pointers)]
-        if set(pointer.strides) <= set(named):  # strides are passed in the order of dimensions
-            pointer.strides.sort(key=named.index)
         shape = list(self._default_shape(pointer, len(named)))
         strides = [*pointer.strides, *[""] * len(shape)][: len(shape)]
         for at, stride in reversed([*enumerate(strides)]):

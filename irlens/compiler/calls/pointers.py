@@ -84,11 +84,13 @@ class Addresses:
             return self.base(_receiver(address) or address.args[0], depth - 1) if depth else None
         if not isinstance(address, ast.Name):
             return None
+        if address.id in self._parameters:  # `x_ptr += stride` does not make it another one
+            return address.id
         found = None
         if depth:
             for value in self.assigned.get(address.id, ()):
                 found = found or self.base(value, depth - 1)
-        return found or (address.id if address.id in self._parameters else None)
+        return found
 
     def sources(self, expression: ast.AST, depth: int = 5) -> set[str]:
         """Return the pointers that an expression's values are loaded from."""

@@ -32,21 +32,27 @@ class Stride(msgspec.Struct, frozen=True):
 def strides_of(names: Sequence[str], args: Mapping[str, Argument]) -> dict[str, Stride]:
     """Return the parameters that are strides of tensors, where names and shapes leave no doubt.
 
+    A stride of a tensor that is ``None`` is 0, as programs pass it: nothing uses it.
+
     Args:
         names: The run-time parameters in order.
     """
     tensors = {name: value for name, value in args.items() if isinstance(value, Tensor)}
     tensors |= {n: value.tensor for n, value in args.items() if isinstance(value, Descriptor)}
+    all_tensors = [*tensors, *(name for name, value in args.items() if value is None)]
     groups: dict[str, list[tuple[str, str]]] = {}
     for name in names:
-        tensor = tensor_of_stride(name, tensors) if name not in tensors else None
-        if tensor is not None:
+        if name not in all_tensors and (
+            tensor := tensor_of_stride(name, all_tensors) or tensor_of_stride(name, tensors)
+        ):
             groups.setdefault(tensor[0], []).append((name, tensor[1]))
-    return {
-        name: stride
-        for tensor, members in groups.items()
-        for name, stride in _assign(tensor, tensors[tensor].shape, members)
-    }
+    found: dict[str, Stride] = {}
+    for tensor, members in groups.items():
+        if tensor in tensors:
+            found |= _assign(tensor, tensors[tensor].shape, members)
+        else:
+            found |= {name: Stride(tensor, at, 0) for at, (name, _) in enumerate(members)}
+    return found
 
 
 def is_stride(name: str) -> bool:

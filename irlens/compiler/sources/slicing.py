@@ -209,7 +209,11 @@ class _Finder(MetaPathFinder):
 class _SlicingLoader(Loader):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         path = Path(str(spec.origin))
-        return sliced_module(spec.name, path, path.read_bytes())
+        module = sliced_module(spec.name, path, path.read_bytes())
+        if spec.submodule_search_locations is not None:
+            # Python asks whether there is one, and a package may extend it: `extend_path(__path__`.
+            module.__path__ = spec.submodule_search_locations
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
         """Do nothing: a sliced module executes what is asked for."""

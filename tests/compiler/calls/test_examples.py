@@ -402,6 +402,33 @@ def test_shapes_are_consistent_with_strides() -> None:
     assert (unnamed["ACTIVATION"], unnamed["GROUP"], unnamed["M"]) == ("relu", "8", "1024")
 
 
+def test_a_parameter_that_strides_advance_stays_the_pointer() -> None:
+    values = suggested("""
+    @triton.jit
+    def norm(X, stride_row, N, rows, B: tl.constexpr):
+        row = tl.program_id(0) * rows
+        X += row * stride_row
+        for _ in range(row, row + rows):
+            tl.store(X + tl.arange(0, B), 0.0, mask=tl.arange(0, B) < N)
+            X += stride_row
+    """)
+    assert values["X"].startswith("fp32[")
+    assert values.get("stride_row", "").isdecimal()
+
+
+def test_a_descriptor_takes_the_strides_that_no_address_needs() -> None:
+    values = suggested("""
+    @triton.jit
+    def copy(Q, stride_q_batch, stride_q_row, stride_q_dim, rows, dim, B: tl.constexpr):
+        start = Q + tl.program_id(0) * stride_q_batch
+        shape, strides = [rows, dim], [stride_q_row, stride_q_dim]
+        block = tl.make_tensor_descriptor(start, shape, strides=strides, block_shape=[B, B])
+        block.store([0, 0], block.load([0, 0]))
+    """)
+    assert values["Q"] == "fp32[8,1024,1024]"
+    assert not [name for name in values if "stride" in name], "they follow from the shape"
+
+
 def test_rows_that_nothing_bounds_lie_apart_by_what_they_hold() -> None:
     """The states of a selective scan: one row for each channel, of which a program has a block."""
     source = """

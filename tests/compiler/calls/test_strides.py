@@ -28,6 +28,18 @@ def test_attention_needs_none_of_its_sixteen_strides() -> None:
         ("x x_stride_1 x_stride_0", {"x": "fp32[4, 7]"}, {"x_stride_1": 1, "x_stride_0": 7}),
         ("x x_stride", {"x": "fp32[4]"}, {"x_stride": 1}),
         ("x_desc stride_xm", {"x_desc": "fp16[8, 16]:block[4, 4]"}, {"stride_xm": 16}),
+        # Without a tensor nothing uses them, and the programs that launch it pass 0.
+        (
+            "x b bias x_stride bias_stride",
+            {"x": "fp32[4]", "bias": "none"},
+            {"x_stride": 1, "bias_stride": 0},
+        ),
+        (
+            "b bias stride_b stride_bias",
+            {"b": "fp32[4]", "bias": "none"},
+            {"stride_b": 1, "stride_bias": 0},
+        ),
+        ("out offsets stride_om", {"out": "fp32[4, 7]", "offsets": "none"}, {"stride_om": 7}),
         # In doubt: which tensor, or which dimension.
         ("a_ptr b_ptr stride", {"a_ptr": "fp16[10, 30]", "b_ptr": "fp16[10, 30]"}, {}),
         ("ax ay stride_a0", {"ax": "fp16[10, 30]", "ay": "fp16[10, 30]"}, {}),

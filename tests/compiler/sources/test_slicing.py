@@ -186,7 +186,11 @@ def package(write: Callable[..., Path]) -> Path:
     """A library that asks for a GPU wherever it can."""
     write("", "pyproject.toml")
     write("raise OSError('no GPU')\n", "lib/devices.py")
-    write("raise ImportError('install the extension')\nfrom .devices import *\n", "lib/__init__.py")
+    write(
+        "from pkgutil import extend_path\n__path__ = extend_path(__path__, __name__)\n"
+        "raise ImportError('install the extension')\nfrom .devices import *\n",
+        "lib/__init__.py",
+    )
     write("FROM_PACKAGE = 1\nraise OSError('no GPU')\n", "lib/ops/__init__.py")
     write(
         "import triton\nimport triton.language as tl\nfrom . import tables\n"
