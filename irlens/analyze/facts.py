@@ -95,6 +95,15 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         waves = (self.config.options or {}).get("waves_per_eu")
         return waves if isinstance(waves, int) and waves > 0 else None
 
+    @property
+    def smaller_shares(self) -> str:
+        """What leaves each thread fewer elements: a CTA may have all the warps that it can."""
+        tile = "make the tile smaller"
+        arch = self.gpu.arch if self.gpu is not None else None
+        if arch is not None and self.threads and 2 * self.threads > arch.threads_per_block:
+            return tile
+        return f"raise num_warps or {tile}"
+
     @cached_property
     def launch(self) -> Moved:
         """What the launch moves: its programs are evaluated for the first rule that looks at it."""

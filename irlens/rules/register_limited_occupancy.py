@@ -115,7 +115,8 @@ def _remedy(facts: Facts, registers: int, step: NextStep) -> str:
     cap = registers + step.change
     if facts.warp_groups and facts.config.maxnreg is None:
         return f"ask for maxnreg={cap}: without it {_TAKES_ALL}"
-    tile = "smaller tiles need fewer, and more warps for the same tile do"
+    has_warps = "num_warps" in facts.smaller_shares
+    tile = f"smaller tiles need fewer{', and more warps for the same tile do' * has_warps}"
     if facts.gpu is None or facts.gpu.arch.vendor != "nvidia":
         return f"{tile}; a larger waves_per_eu makes the compiler use fewer"
     spare = facts.spare_registers()

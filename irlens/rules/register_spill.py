@@ -55,7 +55,7 @@ def find(facts: Facts) -> Iterator[Match]:
         return
     yield Match(
         message=f"{spilled} spilled to memory{_kept(facts)}",
-        hint=_asked(facts) + (_shares_all(facts) or "raise num_warps, or make the tile smaller"),
+        hint=_asked(facts) + (_shares_all(facts) or facts.smaller_shares),
     )
 
 
@@ -83,9 +83,12 @@ def _shares_all(facts: Facts) -> str:
         return ""
     if arch.registers_per_block // facts.threads >= arch.registers_per_thread:
         return ""
+    fewer = f"leave each {facts.words.thread} more registers"
+    if "num_warps" not in facts.smaller_shares:
+        return f"make the tile smaller, or try fewer warps, which {fewer}"
     return (
-        "make the tile smaller, or try other numbers of warps: fewer leave each"
-        f" {facts.words.thread} more registers, more leave it fewer elements"
+        f"make the tile smaller, or try other numbers of warps: fewer {fewer}, more leave it fewer"
+        " elements"
     )
 
 

@@ -51,7 +51,7 @@ def find(facts: Facts) -> Iterator[Match]:
         return
     yield Match(
         message=f"{registers} registers per {facts.words.thread}: all that {whose}",
-        hint="raise num_warps or make the tile smaller, so that nothing is spilled",
+        hint=f"{facts.smaller_shares}, so that nothing is spilled",
     )
 
 

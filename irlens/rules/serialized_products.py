@@ -126,7 +126,7 @@ def _remedy(
     accumulators, registers = _accumulators(products), facts.resources.registers
     if registers is not None and accumulators >= registers:
         need = f"the accumulators are {accumulators} registers per thread, of {registers}"
-        return "registers", need, f"raise num_warps or make the tile smaller: {need}"
+        return "registers", need, f"{facts.smaller_shares}: {need}"
     return (
         "",
         "ptxas says why",

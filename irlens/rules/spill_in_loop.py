@@ -57,6 +57,6 @@ def find(facts: Facts) -> Iterator[Match]:
             f"{plural(kinds['load'], 'reload')} and {plural(kinds['store'], 'spill')} of registers"
             f" are inside loops" + (f", {most[1]:,} of them at {most[0]}" if most else "")
         ),
-        hint=f"make the tile{' or the number of stages' * staged} smaller, or raise num_warps",
+        hint=f"{facts.smaller_shares}{', or ask for fewer stages' * staged}",
         place=Place(first.stage, first.line, first.source),
     )

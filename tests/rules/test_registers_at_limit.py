@@ -24,6 +24,30 @@ def test_shows_all_that_a_large_cta_leaves_each_thread(look: Look) -> None:
     assert finding.message == "128 registers per thread: all that sm_90 has for each of 512 threads"
 
 
+@pytest.mark.parametrize(("threads", "has_more"), [(512, True), (1024, False), (None, True)])
+def test_asks_a_cta_that_has_all_warps_for_no_more(threads: int | None, has_more: bool) -> None:
+    facts = Facts(
+        gpu=arch.find("h100"),
+        config=Config(
+            num_warps=32, num_stages=3, num_ctas=1, maxnreg=None, constexprs={}, args={}
+        ),
+        resources=Resources(
+            registers=255, shared_dynamic_bytes=0, shared_static_bytes=0,
+            local_bytes=0, stack_bytes=0,
+        ),
+        threads=threads,
+    )  # fmt: skip
+    (match,) = registers_at_limit.find(facts)
+    assert ("raise num_warps" in match.hint) is has_more
+
+
+def test_asks_a_full_cta_that_spills_for_fewer_warps(look: Look) -> None:
+    (finding,) = look("IRL105", "tile_sum.py", SIZE=131072, STAGES=1, num_warps=32)
+    assert finding.hint == (
+        "make the tile smaller, or try fewer warps, which leave each thread more registers"
+    )
+
+
 def test_shows_all_that_maxnreg_leaves(look: Look) -> None:
     (finding,) = look(CODE, "tile_sum.py", SIZE=16384, STAGES=1, maxnreg=64)
     assert finding.message == "64 registers per thread: all that maxnreg=64 leaves"
