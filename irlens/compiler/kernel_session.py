@@ -80,6 +80,7 @@ class KernelSession(msgspec.Struct, frozen=True):
             unconfigured=kernel.unconfigured,
             how_to_run=lambda: how_to_run(path) if kernel.unconfigured is None else None,
             launch_grid=lambda: launch_grid(path, kernel.name, names),
+            constant=kernel.constant,
         )
 
     def _description(self, request: Request, known: Collection[str]) -> Description | None:

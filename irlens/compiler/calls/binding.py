@@ -141,6 +141,7 @@ def require_values(
     unconfigured: str | None = None,
     how_to_run: Callable[[], str | None] = lambda: None,
     launch_grid: Callable[[], list[str]] = list,
+    constant: Callable[[str], int | None] = lambda _: None,
 ) -> None:
     """Check that every required parameter has a value.
 
@@ -149,6 +150,7 @@ def require_values(
         unconfigured: Why the file leaves values open, for the hint.
         how_to_run: Returns how to have the file's own launches, for the hint.
         launch_grid: Returns the grid that the file launches the kernel with, for the hint.
+        constant: Returns the integer that a name of the kernel's module has, for the hint.
 
     Raises:
         CaptureError: Some have none; the hint lists the options to add.
@@ -168,6 +170,7 @@ def require_values(
             [p.name for p in parameters if p.constexpr],
             source,
             request.grid or launch_grid(),
+            constant,
         )
         line = " ".join(["irlens inspect", shlex.quote(request.kernel), *_given(request), *options])
         shown = names if len(names) <= _MOST_NAMES else [*names[: _MOST_NAMES - 1], "…"]

@@ -9,7 +9,7 @@ import math
 import re
 import shlex
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -29,6 +29,7 @@ _FLOAT_NAME = re.compile(
     r"|(^|_)(lr|p|scaling)($|_)",
     re.IGNORECASE,
 )
+_COUNT_NAME = re.compile(r"(^|_)(n|num|rows?|cols?|columns|size|dim|len|numel)($|_)", re.IGNORECASE)
 _NAME = re.compile(r"[^\W\d]\w*")
 _TILE_NAME = re.compile(r"block|tile|chunk", re.IGNORECASE)
 #: Constexprs that multiply program IDs and tiles.
@@ -105,6 +106,7 @@ class Uses(msgspec.Struct):
         ranges: Names in the extents of tiles.
         conditions: Names that are conditions by themselves.
         texts: A text that each name is compared with.
+        numbers: An integer, or a name of the module, that each name may equal.
         dtypes: Names that values are converted to.
         unrolled: Names that are the iterations of an unrolled loop.
         integers: Names in whole divisions and ranges.
@@ -115,6 +117,7 @@ class Uses(msgspec.Struct):
     ranges: set[str] = set()
     conditions: set[str] = set()
     texts: dict[str, str] = {}
+    numbers: dict[str, int | str] = {}
     dtypes: set[str] = set()
     unrolled: set[str] = set()
     integers: set[str] = set()
@@ -148,9 +151,7 @@ def find_uses(tree: ast.AST) -> Uses:
         elif isinstance(node, ast.If | ast.IfExp | ast.While):
             uses.conditions |= {each.id for each in _terms(node.test)}
         elif isinstance(node, ast.Compare) and isinstance(node.left, ast.Name):
-            (other, *_) = node.comparators
-            if isinstance(other, ast.Constant) and isinstance(other.value, str):
-                uses.texts.setdefault(node.left.id, other.value)
+            _note_comparison(uses, node.left.id, node.ops[0], node.comparators[0])
     return uses
 
 
@@ -169,13 +170,15 @@ def example_options(
     constexprs: Sequence[str],
     source: str,
     grid: Sequence[int | str] = (),
+    constant: Callable[[str], int | None] = lambda _: None,
 ) -> list[str]:
     """Return options that set parameters, ``--arg NAME=VALUE`` or ``--set NAME=VALUE``.
 
+    ``constant`` returns the integer that a name of the function's module has, if it has one.
     Strides that follow from the tensors are left out. The last is the ``--grid``, if it is given,
     or if the source tells which one covers the tensors.
     """
-    example = _Example(parse_source(source), runtime, constexprs, source)
+    example = _Example(parse_source(source), runtime, constexprs, source, constant)
     args, derived = example.arguments(), set(example.derived)
     options = []
     for name in missing:
@@ -201,9 +204,15 @@ class _Example:
     """
 
     def __init__(
-        self, tree: ast.AST, runtime: Sequence[str], constexprs: Sequence[str], source: str
+        self,
+        tree: ast.AST,
+        runtime: Sequence[str],
+        constexprs: Sequence[str],
+        source: str,
+        constant: Callable[[str], int | None],
     ) -> None:
         uses = self._uses = find_uses(tree)
+        self._constant = constant
         self.programs = ProgramIds(tree, constexprs)
         self._runtime = runtime
         self._constexprs = constexprs
@@ -215,10 +224,10 @@ class _Example:
             if _POINTER_NAME.search(name):
                 self._pointers.setdefault(name, Pointer(contiguous=True))
         for name, pointer in self._pointers.items():
-            named = [each for each in runtime if _stride_of(each, name, self._pointers)]
-            if set(pointer.strides) <= set(named):  # strides are passed in the order of dimensions
+            own = [each for each in runtime if _stride_of(each, name, self._pointers)]
+            if set(pointer.strides) <= set(own):  # strides are passed in the order of dimensions
                 is_all = not pointer.contiguous  # a descriptor takes those that no address needs
-                pointer.strides = [each for each in named if is_all or each in pointer.strides]
+                pointer.strides = [each for each in own if is_all or each in pointer.strides]
         for name, extents in block_extents(tree, constexprs).items():
             self._pointers.pop(name, None)
             uses.ranges |= {each for each in extents if each is not None}
@@ -345,7 +354,8 @@ class _Example:
         return "fp16" if widens or self._has_products else "fp32"
 
     def _number(self, name: str) -> str:
-        if _FLOAT_NAME.search(name) and name not in self._uses.integers:
+        is_integer = name in self._uses.integers or _COUNT_NAME.search(name)
+        if _FLOAT_NAME.search(name) and not is_integer:
             return "0.000001" if "eps" in name.lower() else "0.5"
         if any(name == number for number, _ in self.programs.shares.values()):
             return str(_SHARE)
@@ -381,7 +391,10 @@ class _Example:
             return "true"
         if _FLOAT_NAME.search(name):
             return "0.000001" if "eps" in name.lower() else "0.5"
-        return next((str(value) for pattern, value in _CONSTEXPRS if pattern.search(name)), "8")
+        found = next((value for pattern, value in _CONSTEXPRS if pattern.search(name)), None)
+        if found is None and (told := uses.numbers.get(name)) is not None:  # one of several modes
+            found = self._constant(told) if isinstance(told, str) else int(told)
+        return str(8 if found is None else found)
 
     def _tile(self, name: str) -> int:
         tiles = [each for each in self._constexprs if each in self._uses.ranges]
@@ -470,6 +483,14 @@ def _note_call(uses: Uses, call: ast.Call, function: ast.Attribute) -> None:
         for each in call.keywords
         if each.arg == "dtype" and isinstance(each.value, ast.Name)
     }
+
+
+def _note_comparison(uses: Uses, name: str, operator: ast.cmpop, other: ast.expr) -> None:
+    match operator, other:
+        case _, ast.Constant(value=str(text)):
+            uses.texts.setdefault(name, text)
+        case ast.Eq(), ast.Constant(value=int(number)) | ast.Name(id=number):
+            uses.numbers.setdefault(name, number)
 
 
 def _terms(test: ast.expr) -> Iterator[ast.Name]:

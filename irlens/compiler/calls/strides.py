@@ -43,9 +43,9 @@ def strides_of(names: Sequence[str], args: Mapping[str, Argument]) -> dict[str, 
     groups: dict[str, list[tuple[str, str]]] = {}
     for name in names:
         if name not in all_tensors and (
-            tensor := tensor_of_stride(name, all_tensors) or tensor_of_stride(name, tensors)
+            told := tensor_of_stride(name, all_tensors) or tensor_of_stride(name, tensors)
         ):
-            groups.setdefault(tensor[0], []).append((name, tensor[1]))
+            groups.setdefault(told[0], []).append((name, told[1]))
     found: dict[str, Stride] = {}
     for tensor, members in groups.items():
         if tensor in tensors:

@@ -54,6 +54,12 @@ class Kernel(msgspec.Struct, frozen=True):
         """The function's source, from ``def`` on."""
         return str(getattr(self.function, "src", ""))
 
+    def constant(self, name: str) -> int | None:
+        """Return the integer that a name of the function's module has, if it has one."""
+        value = self.function.fn.__globals__.get(name)
+        value = getattr(value, "value", value)  # tl.constexpr(3)
+        return value if isinstance(value, int) else None
+
     @property
     def gluon(self) -> bool:
         """Whether it is written in Gluon, ``triton.experimental.gluon``."""

@@ -416,6 +416,21 @@ def test_a_parameter_that_strides_advance_stays_the_pointer() -> None:
     assert values.get("stride_row", "").isdecimal()
 
 
+def test_a_mode_is_one_that_the_source_compares_it_with() -> None:
+    source = """
+    def k(x_ptr, MODE: tl.constexpr, CASTING: tl.constexpr, OTHER: tl.constexpr):
+        if MODE == 3:
+            tl.store(x_ptr, 1)
+        elif MODE == 5:
+            tl.store(x_ptr, 2)
+        if CASTING == _LLAMA or OTHER == _ABSENT:
+            tl.store(x_ptr, 3)
+    """
+    constexprs = ["MODE", "CASTING", "OTHER"]
+    options = example_options(constexprs, ["x_ptr"], constexprs, source, constant={"_LLAMA": 0}.get)
+    assert options[:3] == ["--set MODE=3", "--set CASTING=0", "--set OTHER=8"]
+
+
 def test_a_descriptor_takes_the_strides_that_no_address_needs() -> None:
     values = suggested("""
     @triton.jit
