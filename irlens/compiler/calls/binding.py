@@ -171,6 +171,7 @@ def require_values(
             source,
             request.grid or launch_grid(),
             constant,
+            call.args,
         )
         line = " ".join(["irlens inspect", shlex.quote(request.kernel), *_given(request), *options])
         shown = names if len(names) <= _MOST_NAMES else [*names[: _MOST_NAMES - 1], "…"]

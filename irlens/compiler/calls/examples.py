@@ -9,11 +9,12 @@ import math
 import re
 import shlex
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
-from irlens.compiler.calls.argument_values import Tensor
+from irlens.compiler.calls.argument_values import Argument, Tensor
 from irlens.compiler.calls.dtypes import DTYPES
 from irlens.compiler.calls.extents import Extents
 from irlens.compiler.calls.pointers import Addresses, Pointer, called_name, index_of, names_in
@@ -171,15 +172,17 @@ def example_options(
     source: str,
     grid: Sequence[int | str] = (),
     constant: Callable[[str], int | None] = lambda _: None,
+    given: Mapping[str, Argument] = MappingProxyType({}),
 ) -> list[str]:
     """Return options that set parameters, ``--arg NAME=VALUE`` or ``--set NAME=VALUE``.
 
     ``constant`` returns the integer that a name of the function's module has, if it has one.
-    Strides that follow from the tensors are left out. The last is the ``--grid``, if it is given,
-    or if the source tells which one covers the tensors.
+    Strides that follow from the example's tensors are left out, not those of tensors that are
+    given. The last is the ``--grid``, if it is given, or if the source tells which one covers the
+    tensors.
     """
     example = _Example(parse_source(source), runtime, constexprs, source, constant)
-    args, derived = example.arguments(), set(example.derived)
+    args, derived = example.arguments(given, missing), set(example.derived)
     options = []
     for name in missing:
         if name in constexprs:
@@ -258,17 +261,19 @@ class _Example:
         """Names of the tensor parameters."""
         return {*self._pointers, *self._uses.blocks}
 
-    def arguments(self) -> dict[str, str]:
-        """Return the value of each run-time parameter."""
+    def arguments(self, given: Mapping[str, Argument], missing: Collection[str]) -> dict[str, str]:
+        """Return the value of each run-time parameter, with the shapes of given tensors."""
         values: dict[str, str] = {}
         tensors: dict[str, Tensor] = {}
         strides = self._strides
         shapes = {name: self._shape(name, each) for name, each in self._pointers.items()}
+        held = {name: each for name, each in given.items() if isinstance(each, Tensor)}
+        shapes |= {name: each.shape for name, each in held.items() if name in shapes}
         for name, pointer in self._pointers.items():
             for dimension, stride in enumerate(pointer.strides[: len(shapes[name])]):
                 strides.setdefault(stride, math.prod(shapes[name][dimension + 1 :]))
         for name, pointer in self._pointers.items():
-            shape = self._strided(shapes[name], pointer)
+            shape = shapes[name] if name in held else self._strided(shapes[name], pointer)
             tensors[name] = Tensor(DTYPES[self._dtype(name, pointer)], shape)
             self.dimensions.append(dict(zip(pointer.strides, shape, strict=False)))
         values |= {name: str(each).replace(" ", "") for name, each in tensors.items()}
@@ -284,7 +289,8 @@ class _Example:
                 values[name] = str(strides[name])
             else:
                 values[name] = self._number(name)
-            if name in follow and str(follow[name].value) == values[name]:
+            fits = follow.get(name)
+            if fits and fits.tensor in missing and str(fits.value) == values[name]:
                 self.derived.append(name)
         return values
 

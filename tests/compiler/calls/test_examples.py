@@ -374,6 +374,9 @@ def test_which_constexprs_may_change_the_grid(body: str, deciding: set[str]) -> 
     assert ids.decide([], (8, 2, 1)), "another function has the IDs of the second axis"
 
 
+GIVEN: dict[str, ConstexprValue] = {"O": "fp16[2, 16, 64]", "O_sums": "fp32[2, 16]", "N": 64}
+
+
 def suggested(source: str) -> dict[str, str]:
     """Return the example values of a kernel by parameter, without those that follow."""
     function = ast.parse(textwrap.dedent(source)).body[0]
@@ -414,6 +417,22 @@ def test_a_parameter_that_strides_advance_stays_the_pointer() -> None:
     """)
     assert values["X"].startswith("fp32[")
     assert values.get("stride_row", "").isdecimal()
+
+
+def test_strides_that_do_not_follow_from_given_tensors_are_told() -> None:
+    """``stride_oe`` may be that of either tensor, so that neither has as many as dimensions."""
+    source = """
+    def k(O, O_sums, stride_ob, stride_oh, stride_oe, N, B: tl.constexpr):
+        at = tl.program_id(0) * stride_ob + tl.program_id(1) * stride_oh + tl.arange(0, B)
+        tl.store(O + at, 0.0, mask=tl.arange(0, B) < N)
+        tl.store(O_sums + tl.program_id(0) * stride_oe + tl.program_id(1), 0.0)
+    """
+    strides = ["stride_ob", "stride_oh", "stride_oe"]
+    given = {name: parse_argument(value, {}, name) for name, value in GIVEN.items()}
+    runtime = ["O", "O_sums", *strides, "N"]
+    assert example_options(strides, runtime, ["B"], source, ["8"], given=given)[:-1] == [
+        "--arg stride_ob=1024", "--arg stride_oh=64", "--arg stride_oe=16"
+    ]  # fmt: skip
 
 
 def test_a_mode_is_one_that_the_source_compares_it_with() -> None:
