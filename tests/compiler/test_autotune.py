@@ -49,6 +49,18 @@ TUNED = """
 """
 
 
+#: What libraries put around their kernels: a cache of compiled kernels, for example.
+WRAPPED = TUNED.replace(
+    "    @triton.autotune(",
+    """    class Cached(triton.runtime.jit.KernelInterface):
+        def __init__(self, fn):
+            self.fn = fn
+
+    @Cached
+    @triton.autotune(""",
+)
+
+
 def variants(
     path: Path, target: Target, **settings: ConstexprValue
 ) -> list[tuple[ConstexprValue, ...]]:
@@ -73,6 +85,12 @@ def test_every_configuration_that_pruning_keeps_is_captured(
 ) -> None:
     # 4096 exceeds n; pruning keeps the two cheapest of the other three, in the order of cost.
     assert variants(write(TUNED), sm_90) == [(256, True, 2, 2), (128, True, 2, 2)]
+
+
+def test_a_library_s_own_wrapper_is_looked_through(
+    write: Callable[..., Path], sm_90: Target
+) -> None:
+    assert variants(write(WRAPPED), sm_90) == variants(write(TUNED), sm_90)
 
 
 def test_overrides_apply_to_each_configuration_and_merge_equal_ones(

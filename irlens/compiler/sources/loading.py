@@ -173,10 +173,16 @@ def _executed(
     stack.enter_context(
         sliced_imports(lambda other, path: other.startswith(package) or _is_local(path))
     )
-    with _described_errors(source):
-        module = sys.modules[name] = sliced_module(name, source.path, source.content)
-        module.__package__ = name.rpartition(".")[0]
-        getattr(module, source.function.partition(".")[0])
+    try:
+        with _described_errors(source):
+            module = sys.modules[name] = sliced_module(name, source.path, source.content)
+            module.__package__ = name.rpartition(".")[0]
+            getattr(module, source.function.partition(".")[0])
+    except CaptureError as error:
+        # What is executed alone may fail for want of what the rest would have set.
+        whole = f"executed as a whole: {stopped}" if stopped not in error.message else None
+        hint = "\n".join(filter(None, [error.hint, whole]))
+        raise CaptureError(error.message, hint=hint or None) from error
     return module, absent, stopped
 
 

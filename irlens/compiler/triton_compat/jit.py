@@ -14,7 +14,7 @@ import triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.compiler.compiler import make_backend
 from triton.runtime.autotuner import Autotuner, Heuristics
-from triton.runtime.jit import JITFunction
+from triton.runtime.jit import JITFunction, KernelInterface
 
 from irlens.artifacts.compile_options import changed_options, digest_now, left_out_variables
 from irlens.compiler.calls.binding import Parameter
@@ -160,8 +160,9 @@ def find_kernel(namespace: Mapping[str, object], name: str) -> Kernel:
         if len({id(each) for each in own.values()}) > 1 and own is named:
             raise CaptureError(f"several kernels are named '{name}': {', '.join(named)}")
         inner = next(iter(own.values()), None)
-    while isinstance(inner, Autotuner | Heuristics):
-        wrappers.append(inner)
+    while _wraps(inner):
+        if isinstance(inner, Autotuner | Heuristics):
+            wrappers.append(inner)
         inner = inner.fn
     refuse_stand_in(inner)
     if not isinstance(inner, JITFunction):
@@ -175,16 +176,21 @@ def _jitted(namespace: Mapping[str, object], owner: str = "") -> dict[str, objec
     for name, value in namespace.items():
         if isinstance(value, staticmethod):
             value = value.__func__
-        if isinstance(value, Autotuner | Heuristics | JITFunction):
+        if isinstance(value, KernelInterface):
             found[owner + name] = value
         elif isinstance(value, type) and value.__qualname__ == owner + name:
             found |= _jitted(vars(value), f"{owner}{name}.")
     return found
 
 
+def _wraps(kernel: Any) -> bool:
+    """Whether a kernel wraps another: Triton's own wrappers, or a library's, which caches, say."""
+    return isinstance(kernel, KernelInterface) and not isinstance(kernel, JITFunction)
+
+
 def _function_name(kernel: Any) -> str:
     """Return the name of the function below the autotuners and heuristics of a kernel."""
-    while isinstance(kernel, Autotuner | Heuristics):
+    while _wraps(kernel):
         kernel = kernel.fn
     return str(getattr(kernel, "__name__", ""))
 

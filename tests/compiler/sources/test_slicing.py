@@ -227,3 +227,13 @@ def test_what_the_kernel_needs_must_run(package: Path, sm_90: Target) -> None:
     table.write_text(table.read_text().replace("42", "1 // 0"))
     with pytest.raises(CaptureError, match=r"tables.py:4: ZeroDivisionError"):
         capture_entries(Request(kernel=f"{package}:k", target=sm_90, args={"x_ptr": "int32[1]"}))
+
+
+def test_an_error_tells_why_the_whole_file_ended(package: Path, sm_90: Target) -> None:
+    """The part may fail for want of what the rest would have set."""
+    package.write_text(package.read_text().replace("@triton.jit", "@triton.jit\n@helper.absent"))
+    with pytest.raises(CaptureError, match="absent") as raised:
+        capture_entries(Request(kernel=f"{package}:k", target=sm_90, args={"x_ptr": "int32[1]"}))
+    assert raised.value.hint == (
+        "executed as a whole: store.py:3: ImportError: install the extension"
+    )
