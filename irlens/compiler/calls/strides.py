@@ -16,6 +16,8 @@ from irlens.compiler.calls.argument_values import Argument, Descriptor, Tensor
 _STRIDE = re.compile(r"_?strides?_?", re.IGNORECASE)
 #: What only says that a parameter is a tensor.
 _TENSOR_AFFIX = re.compile(r"^(ptr|p)_|_(ptr|pointer|desc|tensor)s?$", re.IGNORECASE)
+#: Letters of a tensor's initial with a dimension: "om", "qbs".
+_MOST_OF_INITIAL = 3
 
 
 class Stride(msgspec.Struct, frozen=True):
@@ -71,8 +73,9 @@ def tensor_of_stride(name: str, tensors: Iterable[str]) -> tuple[str, str] | Non
     if whole:
         longest = max(len(stems[tensor]) for tensor in whole)
         found = [tensor for tensor in whole if len(stems[tensor]) == longest]
-    else:  # ``stride_om`` of ``Out``
-        found = [t for t, stem in stems.items() if stem[:1] == rest[:1]]
+    else:  # ``stride_om`` of ``Out``, while ``stride_states_m`` names something else
+        is_initial = len(rest.partition("_")[0]) <= _MOST_OF_INITIAL
+        found = [t for t, stem in stems.items() if is_initial and stem[:1] == rest[:1]]
         longest = 1
     return (found[0], rest[longest:].strip("_")) if len(found) == 1 else None
 

@@ -40,6 +40,7 @@ def test_attention_needs_none_of_its_sixteen_strides() -> None:
             {"stride_b": 1, "stride_bias": 0},
         ),
         ("out offsets stride_om", {"out": "fp32[4, 7]", "offsets": "none"}, {"stride_om": 7}),
+        ("seq stride_states_m", {"seq": "fp32[4]"}, {}),
         # In doubt: which tensor, or which dimension.
         ("a_ptr b_ptr stride", {"a_ptr": "fp16[10, 30]", "b_ptr": "fp16[10, 30]"}, {}),
         ("ax ay stride_a0", {"ax": "fp16[10, 30]", "ay": "fp16[10, 30]"}, {}),
