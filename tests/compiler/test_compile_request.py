@@ -427,7 +427,7 @@ def test_a_file_of_contents_gives_shape_and_contents(tmp_path: Path) -> None:
     path = tmp_path / "g.py"
     path.write_text(
         "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
-        "def g(x_ptr, i_ptr, BLOCK: tl.constexpr):\n"
+        "def g(x_ptr, i_ptr, bias_ptr, BLOCK: tl.constexpr):\n"
         "    o = tl.arange(0, BLOCK)\n"
         "    tl.store(x_ptr + tl.load(i_ptr + o), 1.0)\n"
     )
@@ -440,11 +440,12 @@ def test_a_file_of_contents_gives_shape_and_contents(tmp_path: Path) -> None:
             kernel=f"{path}:g",
             target=target,
             settings={"BLOCK": 64},
-            args={"x_ptr": "f32[4096]", "i_ptr": f"@{file}"},
+            args={"x_ptr": "f32[4096]", "i_ptr": f"@{file}", "bias_ptr": "none"},
             grid=(1,),
         )
         (compiled,) = capture(request)
-        assert compiled.config.args == {"x_ptr": "fp32[4096]", "i_ptr": "int32[64]"}
+        shapes = {"x_ptr": "fp32[4096]", "i_ptr": "int32[64]", "bias_ptr": None}
+        assert compiled.config.args == shapes
         assert capture_entries(request) == [compiled.directory]  # the contents compile nothing
         traffic = inspect(compiled).traffic
         return traffic.store_sectors if traffic is not None else None

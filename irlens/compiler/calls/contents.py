@@ -69,8 +69,9 @@ def _given(request: Request) -> dict[str, str]:
     given = {n: (v, where) for n, (v, where) in texts.items() if has_contents(v)}
     if not given:
         return {}
-    tensors = {n for n, v in request.args.items() if "[" in str(v)}
-    sizes, defaults = named_values(request, described, {*described.args, *given, *tensors})
+    # Neither tensors nor ``none`` are sizes.
+    others = {n for n, v in request.args.items() if "[" in str(v) or v in (None, "none")}
+    sizes, defaults = named_values(request, described, {*described.args, *given, *others})
     names = {**sizes, **defaults, **request.settings}
     return {name: with_numbers(text, names, where) for name, (text, where) in given.items()}
 

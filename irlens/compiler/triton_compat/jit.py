@@ -155,7 +155,7 @@ def find_kernel(namespace: Mapping[str, object], name: str) -> Kernel:
     # A recorded kernel is known by its function's name, and a variable may have another.
     named = {key: each for key, each in jitted.items() if _function_name(each) == name}
     own = {key: each for key, each in named.items() if "." not in key} or named
-    inner = namespace.get(name, jitted.get(name))
+    inner: Any = namespace.get(name, jitted.get(name))
     if inner is None:
         if len({id(each) for each in own.values()}) > 1 and own is named:
             raise CaptureError(f"several kernels are named '{name}': {', '.join(named)}")
