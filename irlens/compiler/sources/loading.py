@@ -131,7 +131,7 @@ def loaded(source: KernelSource, target: Target | None = None) -> Iterator[Loade
         sys.path[:] = path
         sys.dont_write_bytecode = bytecode
         added = set(sys.modules) - set(modules)
-        removed = {each for each in added if each == name or _local_file(sys.modules[each])}
+        removed = {each for each in added if each == name or _is_own(sys.modules[each])}
         if added > removed:
             _PACKAGES.remember(arch, added)
         for other in removed:
@@ -165,9 +165,8 @@ def _executed(
         else:
             stack.push(attempt.pop_all())
             return module, absent, None
-    for each in set(sys.modules) - before:
-        if _local_file(sys.modules[each]):
-            del sys.modules[each]
+    for each in [name for name in set(sys.modules) - before if _is_own(sys.modules[name])]:
+        del sys.modules[each]
     absent = stack.enter_context(stand_ins_for_absent_modules())
     package = _package(name) + "."
     stack.enter_context(
@@ -300,6 +299,17 @@ def _is_package(folder: Path) -> bool:
 
 def _is_project(folder: Path) -> bool:
     return any((folder / name).exists() for name in (".git", "pyproject.toml", "setup.py"))
+
+
+def _is_own(module: ModuleType) -> bool:
+    """Whether a module is a local file, or a namespace package of local folders alone.
+
+    A namespace package that outlives its parent cannot be searched: its path is its parent's.
+    """
+    if getattr(module, "__file__", None) is None:
+        folders = [Path(each).resolve() for each in getattr(module, "__path__", ())]
+        return bool(folders) and all(map(_is_local, folders))
+    return _local_file(module) is not None
 
 
 def _local_file(module: ModuleType) -> Path | None:

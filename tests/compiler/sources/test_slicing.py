@@ -222,6 +222,18 @@ def test_a_kernel_of_a_package_that_cannot_be_imported(package: Path, sm_90: Tar
     assert not {each for each in set(sys.modules) - modules if each.startswith("lib")}
 
 
+def test_a_folder_without_an_init_file_is_imported_again(package: Path, sm_90: Target) -> None:
+    offset = package.parents[1] / "parts" / "offset.py"
+    offset.parent.mkdir()
+    used = package.read_text().replace("helper()", "helper() + OFFSET")
+    package.write_text(f"from lib.ops.parts.offset import OFFSET\n{used}")
+    for value in 40, 50:
+        offset.write_text(f"import triton.language as tl\nOFFSET = tl.constexpr({value})\n")
+        asked = Request(kernel=f"{package}:k", target=sm_90, args={"x_ptr": "int32[1]"})
+        (entry,) = capture_entries(asked)
+        assert f"arith.constant {value + 42} : i32" in (entry / "k.ttir").read_text()
+
+
 def test_what_the_kernel_needs_must_run(package: Path, sm_90: Target) -> None:
     table = package.parents[1] / "tables.py"
     table.write_text(table.read_text().replace("42", "1 // 0"))
