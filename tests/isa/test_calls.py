@@ -226,3 +226,48 @@ def test_a_call_of_amd_through_an_unknown_address(extra: str) -> None:
     assert kernel.expansion is not None
     assert "its target is in a register" in kernel.expansion.unknown
     assert cfg.build(kernel).unknown
+
+
+FAR_BRANCH = """
+\t.type k,@function
+k:
+\tv_mov_b32_e32 v0, 0
+.LBB0_1:
+\tv_add_u32_e32 v0, v0, v1
+\ts_cbranch_scc0 .LBB0_2
+\ts_getpc_b64 s[30:31]
+.Lpost_getpc0:
+\ts_add_u32 s30, s30, (.LBB0_1-.Lpost_getpc0)&4294967295
+\ts_addc_u32 s31, s31, (.LBB0_1-.Lpost_getpc0)>>32
+\ts_setpc_b64 s[30:31]
+.LBB0_2:
+\ts_endpgm
+.Lfunc_end0:
+\t.amdhsa_kernel k
+\t.end_amdhsa_kernel
+"""
+
+
+def test_a_far_branch_of_amd_is_no_call() -> None:
+    """LLVM reaches labels that are more than 128 KB away so: it was an unknown function."""
+    (kernel,) = amdgcn.parse(FAR_BRANCH).kernels
+    assert kernel.expansion is None
+    assert not cfg.build(kernel).unknown
+    add, jump = kernel.instructions[1], kernel.instructions[-2]
+    assert jump.mnemonic == "s_setpc_b64"
+    assert _depths(kernel)[add.line] == _depths(kernel)[jump.line] == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "instead"),
+    [
+        ("(.LBB0_1-.Lpost_getpc0)>>32", "s9"),
+        ("\ts_getpc_b64 s[30:31]\n", ""),
+        ("(.LBB0_1-.Lpost_getpc0)>>32", "(.LBB0_2-.Lpost_getpc0)>>32"),
+    ],
+)
+def test_a_jump_to_another_address_stays_unknown(written: str, instead: str) -> None:
+    text = FAR_BRANCH.replace("s[30:31]", "s[8:9]").replace("s30", "s8").replace("s31", "s9")
+    text = text.replace(written.replace("s[30:31]", "s[8:9]"), instead)
+    (kernel,) = amdgcn.parse(text).kernels
+    assert cfg.build(kernel).unknown

@@ -11,6 +11,15 @@ function relative to the program counter, or loads it from a table, and jumps to
 
 ``s_swappc`` leaves the address after it in s[30:31]. ``s_setpc s[30:31]`` returns, and through any
 other register it leaves the caller for good.
+
+A label that is too far away for a branch's 16 bits of instructions is reached the same way
+(``SIInstrInfo::insertIndirectBranch``)::
+
+    s_getpc_b64 s[4:5]
+    .Lpost_getpc0:
+    s_add_u32   s4, s4, (.LBB0_4-.Lpost_getpc0)&4294967295
+    s_addc_u32  s5, s5, (.LBB0_4-.Lpost_getpc0)>>32
+    s_setpc_b64 s[4:5]
 """
 
 import re
@@ -40,9 +49,14 @@ from irlens.model.errors import ArtifactError
 LEADS_AWAY = ("s_setpc", "s_set_pc", "s_swappc", "s_swap_pc", "s_call", "s_rfe")
 _CALLS = ("s_swappc", "s_swap_pc")
 _JUMPS = ("s_setpc", "s_set_pc")
+_TAKES_ADDRESS = ("s_getpc", "s_get_pc")
+#: Instructions before a jump to a label that is far away which compute its address: at most two
+#: that extend the sign of the program counter's high half, and two additions.
+_FAR_JUMP = 5
 _COPIES = frozenset({"s_load_b64", "s_load_dwordx2", "s_mov_b64"})
 _RETURN_ADDRESS = 30
 _SYMBOL = re.compile(r'(?P<name>"[^"]++"|[\w.$]++)@(?:rel(?:32|64)|gotpcrel(?:32)?)(?:@lo)?')
+_DISTANCE = re.compile(r"\((?P<name>[\w.$]++)-(?P<from>\.Lpost_getpc\d++)\)")
 _IN_A_REGISTER = "its target is in a register"
 
 
@@ -54,7 +68,9 @@ def find_calls(instructions: tuple[Instruction, ...], labels: Set[int]) -> dict[
     """
     calls = {}
     for index, each in enumerate(instructions):
-        if not each.mnemonic.startswith(LEADS_AWAY) or _returns(each):
+        if not each.mnemonic.startswith(LEADS_AWAY) or _returns(instructions, index):
+            continue
+        if _far_target(instructions, index) is not None:
             continue
         leaves = each.mnemonic.startswith(_JUMPS)
         known = leaves or each.mnemonic.startswith(_CALLS)
@@ -64,9 +80,32 @@ def find_calls(instructions: tuple[Instruction, ...], labels: Set[int]) -> dict[
     return calls
 
 
-def _returns(instruction: Instruction) -> bool:
-    target = _range(instruction, -1) if instruction.mnemonic.startswith(_JUMPS) else None
-    return target is not None and (target.file, target.first) == ("s", _RETURN_ADDRESS)
+def _far_target(instructions: tuple[Instruction, ...], jump: int) -> str | None:
+    """Return the label of this function that a jump through registers leads to, if any.
+
+    LLVM computes the distance right before the jump, from the address that it has just taken.
+    """
+    target = _range(instructions[jump], -1)
+    if target is None or not instructions[jump].mnemonic.startswith(_JUMPS):
+        return None
+    names = set[str | None]()
+    for each in reversed(instructions[max(jump - _FAR_JUMP, 0) : jump]):
+        if not _writes(each, target):
+            return None
+        if each.mnemonic.startswith(_TAKES_ADDRESS):
+            return names.pop() if len(names) == 1 else None
+        found = _DISTANCE.match(each.operations[0].operands[-1].text)
+        if each.mnemonic.startswith("s_add"):
+            names.add(found["name"] if found else None)
+    return None
+
+
+def _returns(instructions: tuple[Instruction, ...], index: int) -> bool:
+    each = instructions[index]
+    target = _range(each, -1) if each.mnemonic.startswith(_JUMPS) else None
+    if target is None or (target.file, target.first) != ("s", _RETURN_ADDRESS):
+        return False
+    return _far_target(instructions, index) is None
 
 
 def _range(instruction: Instruction, operand: int) -> RegisterRange | None:
@@ -156,10 +195,11 @@ class Function(FunctionBody, frozen=True):
         flow = self.written_flow()
         names = {each.mnemonic for each in self.instructions}
         away = {name for name in names if name.startswith(LEADS_AWAY)}
+        led = {index for index, each in flow.terminators.items() if each.targets}
         leads = (
             f"where {each.mnemonic} on line {each.line} leads"
-            for each in (self.instructions if away else ())
-            if each.mnemonic in away
+            for index, each in enumerate(self.instructions if away else ())
+            if each.mnemonic in away and index not in led
         )
         return msgspec.structs.replace(flow, unknown=next(leads, ""))
 
@@ -169,7 +209,8 @@ class Function(FunctionBody, frozen=True):
 
     def returns(self) -> frozenset[int]:
         """Return the indices of the instructions that return to the caller."""
-        return frozenset(index for index, each in enumerate(self.instructions) if _returns(each))
+        every = range(len(self.instructions))
+        return frozenset(index for index in every if _returns(self.instructions, index))
 
     def written_flow(self) -> ControlFlow:
         """Return where basic blocks end and begin, as if calls came back and returns ended."""
@@ -180,8 +221,9 @@ class Function(FunctionBody, frozen=True):
             mnemonic = instruction.mnemonic
             jumps = mnemonic in JUMPS
             targets: tuple[int, ...] = ()
-            if branches(mnemonic):
-                name = _target(instruction)
+            far = _far_target(self.instructions, index) if jumps else None
+            if far is not None or branches(mnemonic):
+                name = far or _target(instruction)
                 if name not in positions:
                     raise _dangling(instruction, name)
                 labels.setdefault(positions[name], BlockLabel(name, lines[name]))
