@@ -235,9 +235,11 @@ def _elements(module: Module, operation: Operation) -> _Elements | str:
     return layout.reason if isinstance(layout, Unmapped) else _Elements(layout, size)
 
 
-def _direction(operation: Operation) -> Literal["load", "store", "copy"]:
+def _direction(operation: Operation) -> Literal["load", "store", "copy", "update"]:
     if operation.name in STORES:
         return "store"
+    if operation.name in ATOMICS:
+        return "update"
     return "copy" if operation.name in COPIES else "load"
 
 
@@ -267,7 +269,13 @@ class IssueTable:
         self._module = module
         self._own: dict[int, WarpAccess | str] = {}
         self._scalar = {("load", each) for each in scalar_loads(assembly)}
-        self._atomic_widths = atomic_widths(assembly)
+        self._updates: dict[tuple[SourceLocation, ...], WarpAccess] = {}
+        widths = atomic_widths(assembly)
+        for atomic in module.named(*ATOMICS):
+            width = widths.get(atomic.location)
+            update = _issued(atomic, _elements(module, atomic), width, granule, _NONE).access
+            if update is not None:
+                self._updates[atomic.location] = update
         for each in issued_accesses(module, assembly, granule):
             place = _place(module.operations[each.operation])
             self._own[each.operation] = each.access or each.reason or ""
@@ -277,9 +285,9 @@ class IssueTable:
             direction: Direction = "load" if operation.name in BULK_COPIES else "store"
             self._by_tma.add((direction, operation.location))
 
-    def atomic_width(self, operation: Operation) -> int | None:
-        """Return the bytes that a lane's instruction of an atomic operation updates, if known."""
-        return self._atomic_widths.get(operation.location)
+    def update(self, operation: Operation) -> WarpAccess | None:
+        """Return how an atomic operation is issued; ``None`` if unknown."""
+        return self._updates.get(operation.location)
 
     def of_module(self, module: Module) -> Callable[[Operation], tuple[WarpAccess, ...] | str]:
         """Return what finds how an access of a module is issued, or why that is unknown.

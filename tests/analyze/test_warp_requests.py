@@ -92,6 +92,34 @@ def test_copies_fetch_a_row_that_lanes_share_again(
     assert (found.requests, found.sectors, found.lines) == (1, sectors, 1)
 
 
+@pytest.mark.parametrize(
+    ("registers", "width", "addresses", "passes"),
+    [
+        (4, 4, 256, 64),
+        (1, 4, 256, 16),
+        (4, 16, 256, 16),
+        (4, 4, 32, 64),
+        (4, 4, 8, 64),
+        (1, 4, 1, 128),
+    ],
+)
+def test_updates_of_a_sector_are_taken_at_once_but_for_those_of_one_address(
+    registers: int, width: int, addresses: int, passes: int
+) -> None:
+    """Of lanes four integers apart two share a sector; of few addresses several lanes share one."""
+    layout = _blocked(registers, [1, 32], [1, 1], [1, 128])
+    offsets = np.arange(128)[None] % addresses * 4
+    assert count(WarpAccess(layout, "update", 4, width), offsets).wavefronts == passes
+
+
+def test_an_access_whose_instructions_are_all_merged_makes_no_request() -> None:
+    """As of rows that a kernel needs in two layouts: the loads of the first bring them."""
+    access = WarpAccess(
+        _blocked(1, [1, 32], [1, 1], [1, 64]), "load", 4, 4, merged=frozenset({0, 1})
+    )
+    assert count(access, np.arange(64)[None] * 4) == Requests(0, 0, 0)
+
+
 def _without_starts(counted: Requests) -> Requests:
     runs = msgspec.structs.replace(counted.runs, starts=0)
     return msgspec.structs.replace(counted, runs=runs)

@@ -26,7 +26,7 @@ from irlens.analyze.traffic.strided_coverage import ByteSet, Strides
 from irlens.analyze.traffic.tally import Moved, Tally
 from irlens.analyze.traffic.tiles import tiles_of
 from irlens.analyze.traffic.values import Array, UnknownTrafficError
-from irlens.analyze.warp_requests import SECTOR, Requests
+from irlens.analyze.warp_requests import Requests
 from irlens.isa.mlir import Module, Operation
 from irlens.isa.mlir.global_memory import ATOMICS, LOADS, STORES
 from irlens.isa.mlir.types import Scalar
@@ -73,8 +73,7 @@ class Updates(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         line: Line of the operation in the ttir.
-        instructions: Instructions of single lanes; a vector is one.
-        sectors: Sectors that programs update, each as often as they do.
+        passes: Sectors that warps' instructions update, each as often as lanes update one address.
         depth: Updates of one address, on average.
         granules: Distinct 512-byte granules that are updated.
         element_bytes: Bytes of an address's number.
@@ -82,8 +81,7 @@ class Updates(msgspec.Struct, frozen=True, kw_only=True):
 
     line: int
     argument: str
-    instructions: float
-    sectors: float
+    passes: float
     depth: float
     granules: int
     element_bytes: int
@@ -323,7 +321,10 @@ class _Tallies:
         if key not in self._tallies:
             operation = self._module.operations[key[0]]
             issue = self._issue(operation) if self._issue is not None else None
-            self._tallies[key] = Tally(self.moved[key], self._wave, issue)
+            update = None
+            if self._issued is not None and operation.name in ATOMICS:
+                update = self._issued.update(operation)
+            self._tallies[key] = Tally(self.moved[key], self._wave, issue, update)
         return self._tallies[key]
 
     def update(self, other: "_Tallies") -> None:
@@ -434,7 +435,6 @@ class _Tallies:
         return tuple(found)
 
     def _updates(self, operation: Operation, argument: str, tally: Tally) -> Updates:
-        width = self._issued.atomic_width(operation) if self._issued is not None else None
         moved, size = tally.moved, tally.moved.element_bytes
         distinct = moved.coverage.size()
         value = (*operation.types, *operation.result_types)[-1]
@@ -443,15 +443,15 @@ class _Tallies:
         by_data = self._launch.numbers == "equal"
         if distinct == size <= _SUMMED_BYTES and not floating and not by_data:
             lanes /= min(_LANES, prod(value.shape))  # ptxas has each warp add up its lanes first
+        passes = lanes if tally.updated is None else min(lanes, tally.updated)
         try:
-            sectors, granules = tally.touched(SECTOR), moved.coverage.granules(_GRANULE)
+            granules = moved.coverage.granules(_GRANULE)
         except TooManyIntervalsError:  # too many to be few: those that hold the bytes
-            sectors, granules = lanes, max(1, distinct // _GRANULE)
+            granules = max(1, distinct // _GRANULE)
         return Updates(
             line=operation.span.line,
             argument=argument,
-            instructions=lanes * size / max(size, width or 0),
-            sectors=min(lanes, sectors),
+            passes=passes,
             depth=lanes * size / distinct,
             granules=granules,
             element_bytes=size,

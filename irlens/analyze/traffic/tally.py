@@ -168,10 +168,12 @@ class Tally:
     Args:
         wave: Programs of a wave; ``None`` if unknown.
         issue: How warps access the elements, or why that is unknown.
+        update: How an atomic operation's do, which have no requests but counters of their own.
 
     Attributes:
         waves: The bytes that are accessed, those of each wave apart; ``None`` if it is unknown.
         requests: The requests of warps; ``None`` if unknown.
+        updated: Passes in which the L2 takes what warps update; ``None`` if unknown.
         width: Bytes of a thread's instruction; ``None`` if unknown, or if there is none.
         reason: Why the requests are unknown.
     """
@@ -181,12 +183,15 @@ class Tally:
         moved: Moved,
         wave: int | None = None,
         issue: tuple[WarpAccess, ...] | str | None = None,
+        update: WarpAccess | None = None,
     ) -> None:
         self.moved = moved
         self.waves = None if wave is None else moved.coverage.empty()
         self.reason = issue if isinstance(issue, str) else ""
         self.requests = Requests(0, 0, 0) if isinstance(issue, tuple) else None
         self._warps = issue if isinstance(issue, tuple) else ()
+        self.updated = 0 if update is not None else None
+        self._update = update
         self.width = self._warps[0].width if self._warps else None
         self._wave = wave
         #: Bases by wave, whose bytes are not in ``waves`` yet.
@@ -223,6 +228,8 @@ class Tally:
         self.reason = self.reason or other.reason
         if self.requests is not None:
             self.requests = None if other.requests is None else self.requests + other.requests
+        if self.updated is not None:
+            self.updated = None if other.updated is None else self.updated + other.updated
         if other._uncounted is not None:
             self._gather(*other._uncounted)
 
@@ -238,8 +245,9 @@ class Tally:
                     self._places.append((pattern, _by_wave(bases, programs // self._wave)))
                     self._held += self._places[-1][1].size
             self._join_many()
-        if self._warps:
-            period = self._warps[0].period
+        warps = self._update or next(iter(self._warps), None)
+        if warps is not None:
+            period = warps.period
             self._gather(tiles.patterns, places_in_lines(tiles.bases, tiles.kinds, period))
         if tiles.has_many_patterns:
             self.settle()
@@ -282,9 +290,11 @@ class Tally:
         if self._uncounted is None:
             return
         (patterns, numbers), self._uncounted = self._uncounted, None
+        pairs = [(each.offsets, each.mask) for each in patterns]
+        if self._update is not None and self.updated is not None:
+            self.updated += count_patterns(self._update, pairs, numbers).wavefronts
         if self.requests is None:
             return
-        pairs = [(each.offsets, each.mask) for each in patterns]
         try:
             for warps in self._warps:
                 self.requests += count_patterns(warps, pairs, numbers)

@@ -6,10 +6,16 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
 import pytest
 
 import irlens
 from irlens.analyze.capture_code import CaptureCode
+from irlens.analyze.time.transfers import colliding_us
+from irlens.analyze.traffic import Updates
+from irlens.analyze.warp_requests import WarpAccess, count
+from irlens.isa.mlir.encoding_maps import linear_map
+from irlens.isa.mlir.linear_maps import LinearMap
 from irlens.model.capture import Capture
 from irlens.report import inspect
 from irlens.session.reports import codes_of
@@ -19,6 +25,9 @@ MEASURED = ROOT / "tests" / "data" / "h100" / "atomics.json"
 #: One in three launches is compiled; all of them take a minute.
 EVERY = 3
 LAUNCHES: list[dict[str, Any]] = json.loads(MEASURED.read_text())["launches"]
+#: Of these Triton 3.6, which the launches ran with, gave each lane 16 bytes in a row, which it
+#: updates one by one; later versions give it one element.
+LANE_BY_LANE = ("i32", "i64", "fp64")
 
 
 def _capture(launch: dict[str, Any]) -> Capture:
@@ -43,12 +52,37 @@ def _estimate(code: CaptureCode) -> float:
 def test_updates_that_meet_take_as_long_as_on_an_h100(kernel: str) -> None:
     """From 6 µs for updates that do not meet, to 1.85 ms for 2^20 at one address."""
     launches = [each for each in LAUNCHES if each["kernel"] == kernel][::EVERY]
+    launches = [each for each in launches if not each["args"]["x"].startswith(LANE_BY_LANE)]
     codes = codes_of([_capture(each) for each in launches])  # disassembled together
     pairs = zip(codes, launches, strict=True)
     errors = [math.log(_estimate(code) / each["us"]) for code, each in pairs]
     assert len(errors) >= 2
     assert median(map(abs, errors)) < math.log(1.2)
     assert max(map(abs, errors)) < math.log(2.4), "16-bit numbers, which an H100 adds in pairs"
+
+
+@pytest.mark.parametrize("addresses", [8, 32, 256])
+def test_integers_that_lanes_update_one_by_one_take_as_long_as_on_an_h100(addresses: int) -> None:
+    """However many lanes of an instruction share an address, and however many sectors it has."""
+    (us,) = (
+        each["us"]
+        for each in LAUNCHES
+        if each["args"]["x"] == "i32[1048576]" and each["constexprs"].get("K") == addresses
+    )
+    blocked = "sizePerThread = [4], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]"
+    layout = linear_map(f"#ttg.blocked<{{{blocked}}}>", [1024])
+    assert isinstance(layout, LinearMap)
+    found = count(WarpAccess(layout, "update", 4, 4), np.arange(1024) % addresses * 4)
+    updates = Updates(
+        line=1,
+        argument="out",
+        passes=1024 * found.wavefronts,
+        depth=(1 << 20) / addresses,
+        granules=math.ceil(addresses * 4 / 512),
+        element_bytes=4,
+        floating=False,
+    )
+    assert us == pytest.approx(colliding_us([updates]), rel=0.15)
 
 
 def test_many_addresses_that_no_granule_divides_have_a_time() -> None:
