@@ -123,7 +123,7 @@ def sector_causes(evaluated: EvaluatedLaunch) -> list[SectorCause]:
     """Return the causes of the accesses of a launch that touch notably too many sectors."""
     module, granule = evaluated.module, evaluated.granule
     grid = evaluated.config.grid
-    noticed = list(_noticed(evaluated.traffic.accesses))
+    noticed = list(_noticed(evaluated.traffic.accesses, granule))
     if grid is None or not noticed:
         return []
     lines = {each.line for each in noticed}
@@ -145,8 +145,10 @@ def sector_causes(evaluated: EvaluatedLaunch) -> list[SectorCause]:
     return found
 
 
-def _noticed(accesses: list[Access]) -> Iterator[Access]:
+def _noticed(accesses: list[Access], granule: int) -> Iterator[Access]:
+    """Yield the accesses whose surplus is notable beside all that moves, by the TMA, too."""
     total = sum(each.ideal_sectors or 0 for each in accesses)
+    total += sum(each.bytes for each in accesses if each.requests == 0) // granule
     for each in accesses:
         if each.sectors is not None and each.ideal_sectors:
             surplus = each.sectors - each.ideal_sectors

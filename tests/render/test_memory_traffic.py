@@ -94,6 +94,22 @@ class TestVerdict:
         commands = [each.line for each in next_steps([apart]).commands]
         assert "irlens inspect KERNEL --memory" in commands
 
+    def test_sectors_of_few_bytes_do_not_matter(self) -> None:
+        """The TMA moves the rest."""
+        traffic = SOFTMAX.traffic
+        assert traffic is not None
+        (read, written) = traffic.accesses
+        tiles = [replace(each, requests=0, sectors=0, ideal_sectors=0) for each in (read, written)]
+        number = replace(read, bytes=8192, sectors=8 * 256, ideal_sectors=256)
+        told = moving(
+            accesses=[*tiles, number], load_sectors=8 * 256, ideal_load_sectors=256,
+            store_sectors=0, ideal_store_sectors=0,
+        )  # fmt: skip
+        assert "sectors 8.00 × ideal, <0.1 % of the bytes" in line(told)
+        assert "ideal" not in verdict(told).words
+        assert verdict(told).tone == verdict(SOFTMAX).tone
+        assert not [each for each in next_steps([told]).commands if "--memory" in each.line]
+
     def test_out_of_bounds(self) -> None:
         outside = OutOfBounds(lanes=12, program=(1, 0, 0), offset=16777216, tensor_bytes=16777216)
         beyond = accessing(out_of_bounds=outside)

@@ -48,6 +48,10 @@ def test_single_values_count_only_where_the_rest_of_the_launch_is_known(look: Lo
     assert look(CODE, "serving.py:grouped", "gfx942") == []
 
 
+def test_silent_about_a_number_beside_tiles_that_the_tma_moves(look: Look) -> None:
+    assert look(CODE, "rows.py:scaled_rows", "h100") == []
+
+
 @pytest.mark.parametrize(
     ("kernel", "complaint", "remedy"),
     [

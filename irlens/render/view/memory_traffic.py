@@ -17,6 +17,8 @@ from irlens.render.view.nodes import Cells, Node, Run, Text, Tone, phrases, row,
 KEY = "traffic"
 #: From this ratio of touched to needed sectors on, accesses are worth a look.
 MANY_SECTORS = 1.5
+#: The part of a launch's bytes up to which it does not matter in how many sectors they are.
+_FEW_BYTES = 0.05
 _UNKNOWN = Run("unknown", "unknown")
 
 
@@ -35,7 +37,7 @@ def traffic_fact(report: Report) -> nodes.Fact | None:
     written = _moved("writes", traffic.written_bytes, distinct)
     first = phrases(written, _sectors_in_short(traffic, terms), _intensity(report.roofline))
     lines = (first, *_floor(report), *_outside(traffic))
-    tone: Tone = "warn" if (sector_ratio(traffic) or 0) >= MANY_SECTORS else "neutral"
+    tone: Tone = "warn" if wastes_sectors(traffic) else "neutral"
     return nodes.Fact("Memory", read, tuple(line for line in lines if line.items), tone, key=KEY)
 
 
@@ -71,6 +73,22 @@ def sector_ratio(traffic: Traffic) -> float | None:
     touched = total((traffic.load_sectors, traffic.store_sectors))
     ideal = total((traffic.ideal_load_sectors, traffic.ideal_store_sectors))
     return None if touched is None or not ideal else touched / ideal
+
+
+def wastes_sectors(traffic: Traffic) -> bool:
+    """Whether requests touch many more sectors than they need, and more than a few of the bytes.
+
+    Beside tiles that the TMA moves, a number that each warp loads is nothing, however many sectors
+    that takes.
+    """
+    ratio = sector_ratio(traffic) or 0
+    moved = sum(each.bytes for each in traffic.accesses)
+    return ratio >= MANY_SECTORS and ratio * _requested(traffic) >= _FEW_BYTES * moved
+
+
+def _requested(traffic: Traffic) -> int:
+    """Return the bytes that warps request, without those that the TMA moves."""
+    return sum(each.bytes for each in traffic.accesses if each.requests != 0)
 
 
 class LineTraffic(msgspec.Struct, frozen=True):
@@ -187,8 +205,10 @@ def _sectors_in_short(traffic: Traffic, terms: Terms) -> Run:
     ratio = sector_ratio(traffic)
     if ratio is None:
         return Run("")
-    tone: Tone = "warn" if ratio >= MANY_SECTORS else "neutral"
-    return Run(f"{terms.granule}s {_factor(ratio)} ideal", tone)
+    tone: Tone = "warn" if wastes_sectors(traffic) else "neutral"
+    requested, moved = _requested(traffic), sum(each.bytes for each in traffic.accesses)
+    part = f", {percent(requested / moved)} of the bytes" if requested < moved else ""
+    return Run(f"{terms.granule}s {_factor(ratio)} ideal{part}", tone)
 
 
 def _intensity(roofline: Roofline | None) -> str:

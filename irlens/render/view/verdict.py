@@ -16,7 +16,7 @@ from irlens.model.terms import Terms, describe_depth, describe_missing_time, des
 from irlens.model.text import count, microseconds, percent, plural, short_size, size
 from irlens.render.view.findings import by_effect, severities
 from irlens.render.view.launch_time import describe_step, launch_time
-from irlens.render.view.memory_traffic import MANY_SECTORS, moves_the_minimum, sector_ratio
+from irlens.render.view.memory_traffic import moves_the_minimum, sector_ratio, wastes_sectors
 from irlens.render.view.nodes import SEVERITY_TONES, Command, Headline, NextSteps, Run, Tone
 from irlens.render.view.pipelines import is_drained
 
@@ -235,9 +235,13 @@ def _traffic(report: Report) -> Iterator[Run]:
     elif moves_the_minimum(traffic):
         moved = (traffic.read_bytes or 0) + (traffic.written_bytes or 0)
         yield Run(f"moves the minimum, {short_size(moved)}", "good")
-    elif (ratio := sector_ratio(traffic)) is not None and ratio >= MANY_SECTORS:
-        yield Run(f"{ratio:.3g} × the ideal {Terms(report).granule}s", "warn")
-    elif ratio is None and not reason and None in (traffic.load_sectors, traffic.store_sectors):
+    elif wastes_sectors(traffic):
+        yield Run(f"{sector_ratio(traffic):.3g} × the ideal {Terms(report).granule}s", "warn")
+    elif (
+        sector_ratio(traffic) is None
+        and not reason
+        and None in (traffic.load_sectors, traffic.store_sectors)
+    ):
         paths = (f"traffic.{name}_sectors" for name in ("load", "store"))
         told = next((report.unknown[path] for path in paths if path in report.unknown), "")
         yield Run(": ".join(filter(None, ("coalescing unknown", told))), "unknown")
@@ -293,8 +297,7 @@ def _details(report: Report) -> Iterator[tuple[str, str]]:
         yield "pressure", "which lines hold the registers, and where they are spilled"
     if any(_depth(each)[1] in ("warn", "unknown") for each in report.pipelines):
         yield "pipelines", "the timeline of each loop, and why it is no deeper"
-    ratio = sector_ratio(report.traffic) if report.traffic is not None else None
-    if ratio is not None and ratio >= MANY_SECTORS:
+    if report.traffic is not None and wastes_sectors(report.traffic):
         yield "memory", "which accesses are not coalesced"
     if "shared_memory" in limited and not enough:
         yield "memory", f"what {Terms(report).shared_memory} is used for"
