@@ -18,10 +18,10 @@ from irlens.compiler.request import Request
 from irlens.compiler.sources.description import Description, KernelSource
 from irlens.compiler.sources.launch_grids import launch_grid
 from irlens.compiler.sources.loading import Loaded, describe_error, loaded
-from irlens.compiler.sources.running import how_to_run
+from irlens.compiler.sources.running import how_to_run, why_absent
 from irlens.compiler.sources.target_facts import driver_properties
 from irlens.model.config import Target
-from irlens.model.errors import CaptureError
+from irlens.model.errors import CaptureError, UnknownNameError
 
 if TYPE_CHECKING:  # importing it imports Triton
     from irlens.compiler.triton_compat.jit import Kernel, Values
@@ -126,11 +126,15 @@ def open_kernel(
             stack.enter_context(drivers.compile_only(target, driver_properties(target)))
             startup.prepare_specialization()
         stack.enter_context(knobs.replacements_undone())
-        file = stack.enter_context(loaded(source, target))
+        toolkit = drivers.toolkit_version(target) if target is not None else None
+        file = stack.enter_context(loaded(source, target, toolkit))
         stack.enter_context(execution.private_cache(workspace / "cache"))
         printed: Callable[[], str] = str
         try:
-            kernel = jit.find_kernel(vars(file.module), source.function)
+            try:
+                kernel = jit.find_kernel(vars(file.module), source.function)
+            except UnknownNameError as error:
+                raise why_absent(source.path, source.content, source.function) or error from error
             if source.generated is not None:
                 kernel = inductor.specialized(kernel, source.generated, target)
             if hold_output:

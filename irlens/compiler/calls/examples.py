@@ -216,6 +216,7 @@ class _Example:
     ) -> None:
         uses = self._uses = find_uses(tree)
         self._constant = constant
+        self._strides: dict[str, int] = {}
         self.programs = ProgramIds(tree, constexprs)
         self._runtime = runtime
         self._constexprs = constexprs
@@ -254,7 +255,6 @@ class _Example:
         self._names, self._extents = names, Extents(tree, names, tiles, _programs)
         self.derived: list[str] = []
         self.dimensions: list[dict[str, int]] = []
-        self._strides: dict[str, int] = {}
 
     @property
     def tensors(self) -> set[str]:

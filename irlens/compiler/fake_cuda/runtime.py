@@ -60,10 +60,8 @@ def install_runtime(
         torch.accelerator.current_device_index = lambda: 0
         torch.accelerator.synchronize = _no_op()
         torch.accelerator.current_stream = lambda device=None: _STREAM
-    if facts.target.vendor == "amd":
-        torch.version.hip = "0.0"  # programs test whether it is set; the version is unknown
-    else:
-        torch.version.cuda = toolkit_version(facts.target)
+    name = "hip" if facts.target.vendor == "amd" else "cuda"
+    setattr(torch.version, name, toolkit_version(facts.target))
     vars(torch._C)["__getattr__"] = _missing
     torch._C._cuda_getCurrentRawStream = lambda device=0: 0
     torch._C._cuda_cudaCachingAllocator_is_enabled = lambda: True

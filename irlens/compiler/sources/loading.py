@@ -21,6 +21,7 @@ from irlens.compiler.compiler_output import restored_environment
 from irlens.compiler.sources.absent_imports import remedy, stand_ins_for_absent_modules
 from irlens.compiler.sources.description import KernelSource
 from irlens.compiler.sources.inductor import module_of
+from irlens.compiler.sources.running import why_absent
 from irlens.compiler.sources.slicing import sliced_imports, sliced_module
 from irlens.compiler.sources.stand_ins import StandInError, is_stand_in
 from irlens.compiler.sources.target_facts import described_to_torch
@@ -91,7 +92,9 @@ class Loaded(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def loaded(source: KernelSource, target: Target | None = None) -> Iterator[Loaded]:
+def loaded(
+    source: KernelSource, target: Target | None = None, toolkit: str | None = None
+) -> Iterator[Loaded]:
     """Execute a kernel's file.
 
     The file can import from its folder, as if it were run as a script, and from the package that
@@ -102,6 +105,7 @@ def loaded(source: KernelSource, target: Target | None = None) -> Iterator[Loade
     Args:
         target: The active GPU, which PyTorch describes to the file; ``None`` for the local one.
             Packages that were imported for another one are imported again.
+        toolkit: The version of CUDA or HIP that PyTorch is to have been built with for it.
 
     Raises:
         CaptureError: What the kernel needs raised an exception.
@@ -118,7 +122,7 @@ def loaded(source: KernelSource, target: Target | None = None) -> Iterator[Loade
     try:
         with ExitStack() as stack:
             stack.enter_context(restored_environment())
-            stack.enter_context(described_to_torch(target))
+            stack.enter_context(described_to_torch(target, toolkit))
             stack.enter_context(redirect_stdout(sys.stderr))
             module, absent, stopped = _executed(source, name, stack)
             imported = set(sys.modules) - set(modules)
@@ -176,7 +180,10 @@ def _executed(
         with _described_errors(source):
             module = sys.modules[name] = sliced_module(name, source.path, source.content)
             module.__package__ = name.rpartition(".")[0]
-            getattr(module, source.function.partition(".")[0])
+            try:
+                getattr(module, source.function.partition(".")[0])
+            except AttributeError as error:
+                raise why_absent(source.path, source.content, source.function) or error from error
     except CaptureError as error:
         # What is executed alone may fail for want of what the rest would have set.
         whole = f"executed as a whole: {stopped}" if stopped not in error.message else None

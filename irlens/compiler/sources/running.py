@@ -8,7 +8,7 @@ from pathlib import Path
 
 from irlens.compiler.calls.pointers import names_in
 from irlens.model import files
-from irlens.model.errors import ArtifactError
+from irlens.model.errors import ArtifactError, CaptureError
 from irlens.model.recording import PROGRAM_NAME
 
 #: Files beside another that are looked at, and their bytes: a hint takes no time.
@@ -34,6 +34,29 @@ def how_to_run(path: Path) -> str | None:
     if defines_tests(tree):
         return f"it defines tests: capture what they launch with  irlens record -m pytest {name}"
     return _beside(path)
+
+
+def why_absent(path: Path, content: bytes, name: str) -> CaptureError | None:
+    """Return why a file that was executed lacks a function which it defines.
+
+    ``None`` where it defines no such function, or defines it whatever happens.
+    """
+    tree = ast.parse(content)
+    pending: list[tuple[ast.AST, ast.stmt | None]] = [(tree, None)]
+    while pending:
+        node, around = pending.pop()
+        if isinstance(node, ast.FunctionDef) and node.name == name and around is not None:
+            if isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef):
+                reason = f"only calls of {around.name} define {name}"
+            else:
+                line = ast.unparse(around).partition("\n")[0].rstrip(":")
+                reason = f"{name} is in a branch of `{line}` that is not executed here"
+            hint = "capture a program that launches it with  irlens record PROGRAM"
+            return CaptureError(f"{path}:{node.lineno}: {reason}", hint=hint)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.If | ast.Try):
+            around = node
+        pending += [(each, around) for each in ast.iter_child_nodes(node)]
+    return None
 
 
 def _beside(path: Path) -> str | None:

@@ -4,6 +4,7 @@ Libraries choose settings by the compute capability or the number of SMs while t
 Without a GPU PyTorch raises an exception; with another GPU it would answer for that one.
 """
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -15,22 +16,51 @@ from irlens.compiler.import_hooks import after_import
 from irlens.model.config import Target
 from irlens.model.errors import UnknownNameError
 
-#: The targets that files are loaded for, the innermost last.
+#: The targets that files are loaded for, and the toolkit's version for each, the innermost last.
 _TARGETS: list[Target] = []
+_TOOLKITS: list[str | None] = []
 
 
 @contextmanager
-def described_to_torch(target: Target | None) -> Iterator[None]:
-    """Let ``torch.cuda`` describe a target; ``None`` for the local GPU."""
+def described_to_torch(target: Target | None, toolkit: str | None = None) -> Iterator[None]:
+    """Let ``torch.cuda`` describe a target; ``None`` for the local GPU.
+
+    Args:
+        toolkit: The version of CUDA or HIP for it, if it is known.
+    """
     if target is None:
         yield
         return
-    after_import("torch", _answer)  # each time: another module may have been in its place
     _TARGETS.append(target)
+    _TOOLKITS.append(toolkit)
     try:
+        after_import("torch", _answer)  # each time: another module may have been in its place
         yield
     finally:
         _TARGETS.pop()
+        _TOOLKITS.pop()
+        _tell_toolkit(sys.modules.get("torch"))
+
+
+class _Told(str):
+    """A version in the place of ``None``."""
+
+
+def _tell_toolkit(torch: Any) -> None:
+    """Let a PyTorch that was built for no GPU say what one for the target's vendor says.
+
+    Libraries define kernels where ``torch.version.cuda`` is new enough, or ``torch.version.hip``
+    is any.
+    """
+    version: Any = getattr(torch, "version", None)
+    for name in ("cuda", "hip"):
+        if isinstance(getattr(version, name, None), _Told):
+            setattr(version, name, None)
+    if not _TARGETS or _TOOLKITS[-1] is None:
+        return
+    if all(getattr(version, name, "") is None for name in ("cuda", "hip")):
+        name = "hip" if _TARGETS[-1].vendor == "amd" else "cuda"
+        setattr(version, name, _Told(_TOOLKITS[-1]))
 
 
 def described(name: str) -> Callable[..., Any] | None:
@@ -42,11 +72,12 @@ def described(name: str) -> Callable[..., Any] | None:
 
 
 def _answer(torch: Any) -> None:
-    """Let the functions of ``torch.cuda`` answer from the target, those that do not yet."""
+    """Let PyTorch answer from the target: those functions of ``torch.cuda`` that do not yet."""
     for name in _ANSWERS:
         own = getattr(torch.cuda, name)
         if not hasattr(own, "__answers__"):
             setattr(torch.cuda, name, _answering(own, name))
+    _tell_toolkit(torch)
 
 
 def capability(target: Target) -> tuple[int, int]:

@@ -59,7 +59,9 @@ def compile_only(target: Target, properties: dict[str, int]) -> Iterator[None]:
 
 
 def toolkit_version(target: Target) -> str | None:
-    """Return the CUDA version of Triton's assembler for an NVIDIA GPU: "12.9"."""
+    """Return the CUDA version of Triton's assembler for an NVIDIA GPU, "12.9", or HIP's."""
+    if target.vendor == "amd":
+        return "0.0"  # programs test whether it is set; the version is unknown
     takes_arch = signature(get_ptxas_version).parameters  # Triton up to 3.3 has one ptxas for all
     arch = [int(target.arch.removeprefix("sm_"))] if takes_arch else []
     release = _RELEASE.search(get_ptxas_version(*arch))

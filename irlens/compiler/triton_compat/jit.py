@@ -165,6 +165,12 @@ def find_kernel(namespace: Mapping[str, object], name: str) -> Kernel:
             wrappers.append(inner)
         inner = inner.fn
     refuse_stand_in(inner)
+    if not isinstance(inner, JITFunction) and inner is not None and name not in jitted:
+        kind = type(inner).__name__
+        raise CaptureError(
+            f"{name} is no Triton kernel but a {kind}, which may generate kernels from it",
+            hint="capture what a program launches with  irlens record PROGRAM",
+        )
     if not isinstance(inner, JITFunction):
         raise UnknownNameError("kernel", name, jitted)
     return Kernel(tuple(wrappers), inner)

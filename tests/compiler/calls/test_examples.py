@@ -435,6 +435,15 @@ def test_strides_that_do_not_follow_from_given_tensors_are_told() -> None:
     ]  # fmt: skip
 
 
+def test_a_stride_may_be_the_extent_of_a_tile() -> None:
+    values = suggested("""
+    @triton.jit
+    def fill(x, ROW_STRIDE: tl.constexpr):
+        tl.store(x + tl.program_id(0) * ROW_STRIDE + tl.arange(0, ROW_STRIDE), 0)
+    """)
+    assert values["x"].startswith("fp32[")
+
+
 def test_a_mode_is_one_that_the_source_compares_it_with() -> None:
     source = """
     def k(x_ptr, MODE: tl.constexpr, CASTING: tl.constexpr, OTHER: tl.constexpr):

@@ -311,6 +311,19 @@ def test_pytorch_describes_the_target_while_a_file_is_loaded(
     assert torch.cuda.is_available() == (find_device() is not None), "it ends with the file"
 
 
+@pytest.mark.parametrize("product", ["b200", "mi300x"])
+def test_a_pytorch_for_no_gpu_names_the_toolkit_of_the_target(product: str) -> None:
+    """Libraries define kernels where it is new enough."""
+    version = pytest.importorskip("torch").version
+    if version.cuda is not None or version.hip is not None:
+        pytest.skip("PyTorch was built for a GPU")
+    with described_to_torch(gpus.find(product).target, "12.9"):
+        assert (version.cuda, version.hip) == (
+            ("12.9", None) if product == "b200" else (None, "12.9")
+        )
+    assert (version.cuda, version.hip) == (None, None), "it ends with the file"
+
+
 def test_whatever_module_is_pytorch_by_then_describes_the_target(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -249,3 +249,23 @@ def test_an_error_tells_why_the_whole_file_ended(package: Path, sm_90: Target) -
     assert raised.value.hint == (
         "executed as a whole: store.py:3: ImportError: install the extension"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        ("if 1 > 2:\n{}", 8, "k is in a branch of `if 1 > 2` that is not executed here"),
+        ("def make():\n{}", 8, "only calls of make define k"),
+        ("k = [0]", None, "k is no Triton kernel but a list, which may generate kernels from it"),
+    ],
+)
+@pytest.mark.parametrize("ends", ["", "\n1 / 0"])
+def test_a_kernel_that_the_file_does_not_define_here(
+    write: Callable[..., Path], sm_90: Target, text: str, line: int | None, reason: str, ends: str
+) -> None:
+    kernel = "    @triton.jit\n    def k(x_ptr):\n        tl.store(x_ptr, 1)\n"
+    path = write("import triton\nimport triton.language as tl\n\n" + text.format(kernel) + ends)
+    with pytest.raises(CaptureError) as raised:
+        capture_entries(Request(kernel=f"{path}:k", target=sm_90, args={"x_ptr": "int32[1]"}))
+    assert raised.value.message == (f"{path}:{line}: {reason}" if line else reason)
+    assert "irlens record" in (raised.value.hint or "")
