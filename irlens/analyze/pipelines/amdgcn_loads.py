@@ -23,7 +23,10 @@ WAITED_FOR = (
     " iteration"
 )
 CHAINED = "a load's address depends on what it loaded in the iteration before"
-COPIES_DIFFER = "the loop is unrolled, and its copies run ahead by different distances"
+COPIES_DIFFER = (
+    "the loop is unrolled, and its copies run ahead by different distances, of which the least"
+    " counts"
+)
 NOT_FOLLOWED = "the first use of the loaded data was not found"
 
 #: How far each load of a loop runs ahead, by its position; ``None`` if unknown.
@@ -50,15 +53,20 @@ def with_depth(
     running = {n for n, each in known.items() if each.prefetch}
     if not running and record.kind == "register":
         record = msgspec.structs.replace(record, kind=None)
+    differ = False
     if not exposed:
         if len(known) < len(ahead) or any(each.prefetch is None for each in known.values()):
             return msgspec.structs.replace(record, reason=NOT_FOLLOWED)
-        if not _copies_agree([each.prefetch or 0 for each in known.values()], copies):
-            return msgspec.structs.replace(record, reason=COPIES_DIFFER)
+        differ = not _copies_agree([each.prefetch or 0 for each in known.values()], copies)
+        if differ:
+            known = _least(trace, known)
+            running = {n for n, each in known.items() if each.prefetch}
     deciding = [known[n] for n in exposed or running or known]
     prefetch = min(each.prefetch or 0 for each in deciding)
     verdict, reason = judge(prefetch, record.requested_stages, _serial(known.values()))
-    if exposed and running:
+    if differ:
+        reason = COPIES_DIFFER
+    elif exposed and running:
         reason = ""  # the notes say which loads
     kept = _kept(deciding, prefetch)
     notes = [
@@ -130,6 +138,16 @@ def _by_place(
         )
         for (source, width, iterations, works), positions in alike.items()
     )
+
+
+def _least(trace: LoopTrace, known: Mapping[int, Ahead]) -> dict[int, Ahead]:
+    """Return for each load the distance of that of its copies which runs ahead least."""
+    by_origin: dict[tuple[str, tuple[SourceLocation, ...]], Ahead] = {}
+    for position, each in known.items():
+        other = by_origin.setdefault(trace.origin(position), each)
+        if (each.prefetch or 0) < (other.prefetch or 0):
+            by_origin[trace.origin(position)] = each
+    return {position: by_origin[trace.origin(position)] for position in known}
 
 
 def _copies_agree(prefetches: Sequence[int], copies: int) -> bool:

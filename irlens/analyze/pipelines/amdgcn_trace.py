@@ -23,7 +23,9 @@ from irlens.isa.amdgcn.registers import access, operation_access
 from irlens.isa.amdgcn.units import classify
 from irlens.isa.amdgcn.waits import Counters
 from irlens.isa.dialect import Access
+from irlens.isa.events import Wait
 from irlens.model.report import PipelineKind
+from irlens.model.source import SourceLocation
 
 #: No pipeline is as deep as this.
 _MAX_ITERATIONS = 32
@@ -168,7 +170,7 @@ class LoopTrace:
         rounds, at = queue.retired[load]
         steps = rounds * len(self.body) + at - load
         wait = self._distance(load, rounds, at)
-        flight = wait + self._hides(load, wait, at)
+        flight = min(wait + self._hides(load, wait, at), self._computing(load, rounds, at))
         bounds: tuple[int, int | None] | None
         if kind == "direct-to-lds":
             used = wait if self._lds_read_after(at) else wait + 1
@@ -189,15 +191,44 @@ class LoopTrace:
             wait: Iterations of the source from the load to the wait.
         """
         copy = self._copy(at)
-        offset = load - self.starts[self._copy(load)]
-        again = self.starts[copy] + offset
+        again = self._same_load(load, copy)
         if again < at and self._works(range(again + 1, at)):
             return 1
         if wait != 1:
             return 0
-        before = self.starts[copy - 1] + offset  # of the last copy, in the round before
+        before = self._same_load(load, copy - 1)  # of the last copy, in the round before
         on_the_way = range(before + 1, at if copy else len(self.body))
         return 0 if self._works(on_the_way, range(0 if copy else at)) else -1
+
+    def _computing(self, load: int, rounds: int, at: int) -> int:
+        """Return an upper bound of the source iterations that compute from a load to its wait.
+
+        LLVM may move the loads of one copy of an unrolled loop ahead of the computation of the
+        copy before: then the copies' instructions do not tell whose computation it is, but their
+        number does.
+        """
+        copies, amount = len(self.starts), self._computed[-1]
+        if copies == 1 or not amount or amount % copies:
+            return _MAX_ITERATIONS
+        first, last = self._computed[load], rounds * amount + self._computed[at]
+        return max(-(-last * copies // amount) - first * copies // amount, 0) if last > first else 0
+
+    def _same_load(self, load: int, copy: int) -> int:
+        """Return the position of a load in a copy of the body; a negative one is the last."""
+        starts = [*self.starts, len(self.body)]
+        if len(self.starts) == 1:
+            return load
+
+        def alike(number: int) -> list[int]:
+            origin = self.origin(load)
+            extent = range(starts[number], starts[number + 1])
+            return [n for n in extent if memory.transfer(self.body[n]) and self.origin(n) == origin]
+
+        return alike(copy % len(self.starts))[alike(self._copy(load)).index(load)]
+
+    def origin(self, position: int) -> tuple[str, tuple[SourceLocation, ...]]:
+        """Return what the copies of an instruction of an unrolled loop share."""
+        return self.body[position].mnemonic, self.body[position].locations
 
     def _computes(self, start: int, stop: int) -> bool:
         """Whether something is computed between two positions, the first one before the other."""
@@ -245,11 +276,12 @@ class LoopTrace:
     def _unrolled(self) -> list[int]:
         """Return the positions where the iterations of the source start.
 
-        An unrolled loop has the same loads several times, with computation in between. Loads of a
-        single place may also be those of one tile: then each copy must compute as much.
+        An unrolled loop has the same loads several times, with computation in between, or, where
+        the computation comes after the next copy's loads, with what hands over a buffer of LDS.
+        Loads of a single place may also be those of one tile: then each copy must compute as much.
         """
         loads = [n for n, each in enumerate(self.body) if memory.transfer(each)]
-        origins = [(self.body[n].mnemonic, self.body[n].locations) for n in loads]
+        origins = [self.origin(n) for n in loads]
         possible = range(min(len(loads), _MAX_COPIES), 1, -1)
         for copies in possible if self.factor is None else {self.factor} & {*possible}:
             size, rest = divmod(len(loads), copies)
@@ -257,11 +289,26 @@ class LoopTrace:
                 continue
             parts = [sorted(origins[n : n + size]) for n in range(0, len(loads), size)]
             firsts, lasts = loads[::size], loads[size - 1 :: size]
-            apart = all(map(self._computes, lasts[:-1], firsts[1:]))
+            between = [*zip(lasts[:-1], firsts[1:], strict=True)]
+            apart = all(self._computes(*each) or self._hands_over(*each) for each in between)
             even = len({location for _, location in origins}) > 1 or self._compute_alike(firsts)
             if apart and even and all(part == parts[0] for part in parts):
                 return self._starts(firsts, lasts)
         return [0]
+
+    def _hands_over(self, start: int, stop: int) -> bool:
+        """Whether a buffer of LDS changes hands between two loads that go there directly.
+
+        The wait for an earlier copy and the barrier behind it end an iteration of the source.
+        """
+        read = memory.transfer(self.body[start])
+        if read is None or not read.to_lds:
+            return False
+        between = self.body[start + 1 : stop]
+        waits = (self._counters.event(each, read.counter) for each in between)
+        return any(isinstance(each, Wait) for each in waits) and any(
+            classify(operation) == "barrier" for each in between for operation in each.operations
+        )
 
     def _compute_alike(self, firsts: list[int]) -> bool:
         """Whether the same amount is computed from each position to the next, cyclically."""

@@ -140,3 +140,57 @@ def test_loads_in_place_beside_copies_to_lds_belong_to_the_same_loop() -> None:
     assert (at_once.kind, at_once.verdict) == ("direct-to-lds", "not pipelined")
     assert at_once.achieved_stages == 1
     assert at_once.reason.endswith("the loop waits at once for 4 B per lane at k.py:12")
+
+
+def _at(line: int, text: str) -> str:
+    return f".loc\t1 {line} 1\n\t{text}"
+
+
+COPIES = (
+    _at(40, "buffer_load_dwordx4 v8, s[0:3], 0 offen lds"),
+    _at(41, "buffer_load_dwordx4 v9, s[4:7], 0 offen lds"),
+)
+UNROLLED = "unrolled 2 times; figures are per iteration of the source"
+
+
+def test_copies_to_lds_whose_products_come_after_the_next_ones() -> None:
+    """Nothing is computed between the two iterations' copies but what hands over the buffers.
+
+    The copies of the first are in flight during the products of one iteration, those of the
+    second during the products of two, and what is copied lies in LDS until it is read.
+    """
+    hand_over = (READ, "s_waitcnt vmcnt(2) lgkmcnt(0)", "s_barrier")
+    found = _loop(*COPIES, *hand_over, *COPIES, PRODUCT, *hand_over, PRODUCT, asked=3)
+    assert (found.copies_per_iteration, found.outstanding_at_wait) == (2, 4)
+    assert (found.achieved_stages, found.kept_iterations) == (2, 1)
+    assert (found.verdict, found.kind) == ("shallower", "direct-to-lds")
+    assert UNROLLED in found.reason
+
+
+def test_all_copies_of_an_unrolled_loop_are_measured_from_their_own_loads() -> None:
+    """Before the first one's loads the loop moves what it addresses them by."""
+    wait = ("s_waitcnt vmcnt(2)", "s_barrier")
+    work = (COPIES[0], READ, COPIES[1], WAIT, PRODUCT)
+    found = _loop(*wait, *("s_add_i32 s9, s9, 1",) * 6, *(work + wait) * 2, *work, asked=3)
+    assert {each.iterations_ahead for each in found.loads} == {2}
+    assert (found.verdict, found.achieved_stages) == ("pipelined", 3)
+    assert UNROLLED.replace("2", "3") in found.reason
+
+
+def test_the_copy_of_a_loop_that_runs_ahead_least_counts() -> None:
+    """One row is used in the iteration that loads it, the next one was loaded before."""
+    row, other = (_at(40, each) for each in (A, B))
+    uses = tuple(f"v_mul_f32_e32 v40, v40, v{n}" for n in (4, 0))
+    found = _loop(
+        row,
+        "s_waitcnt vmcnt(1)",
+        uses[0],
+        "s_waitcnt vmcnt(0)",
+        uses[1],
+        other,
+        "v_exp_f32_e32 v41, v41",
+        "v_exp_f32_e32 v41, v41",
+    )
+    assert [each.iterations_ahead for each in found.loads] == [0, 1]
+    assert (found.verdict, found.achieved_stages) == ("not pipelined", 1)
+    assert found.reason == f"{amdgcn_loads.COPIES_DIFFER}; {UNROLLED}"
