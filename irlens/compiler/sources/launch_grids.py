@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from irlens.compiler.calls.pointers import called_name, names_in
+from irlens.model import files
 from irlens.model.several import only
 
 #: Variables to follow from a grid to what they are computed from.
@@ -33,7 +34,7 @@ def launch_grid(path: Path, kernel: str, parameters: Sequence[str]) -> list[str]
     """
     try:
         found = {tuple(e) for e in _grids(ast.parse(path.read_bytes()), kernel, parameters)}
-    except (OSError, SyntaxError, ValueError, RecursionError):
+    except (OSError, *files.PARSE_ERRORS):
         return []
     return list(only(found) or ())
 

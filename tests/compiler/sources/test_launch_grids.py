@@ -72,7 +72,7 @@ def test_a_variable_that_is_assigned_twice_tells_nothing(tmp_path: Path) -> None
     assert grid_of(tmp_path, "n = M\nn += 1\nproduct[(n,)](a, b, M)\n") == []
 
 
-@pytest.mark.parametrize("content", ["", "def", "product[" * 500])
+@pytest.mark.parametrize("content", ["", "def", "product[" * 500, "-" * 100_000 + "1"], ids=len)
 def test_other_files_have_none(tmp_path: Path, content: str) -> None:
     assert grid_of(tmp_path, content) == []
     assert launch_grid(tmp_path / "none.py", "product", PARAMETERS) == []
