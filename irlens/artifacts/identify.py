@@ -15,6 +15,7 @@ from irlens.model import files
 from irlens.model.capture import BINARY_STAGES, Capture, Stage
 from irlens.model.config import Target
 from irlens.model.errors import ArtifactError, UnknownNameError
+from irlens.model.several import only
 
 T = TypeVar("T")
 
@@ -54,7 +55,16 @@ _KERNEL_MARKS = {
     "source": _MLIR_KERNEL,
 }
 
+#: Threads of a warp, NVIDIA's.
+_WARP = 32
 _PTX_TARGET = re.compile(r"^[ \t]*\.target[ \t]+(sm_\d+)", re.MULTILINE)
+_PTX_THREADS = re.compile(
+    r"^[ \t]*\.reqntid[ \t]+(\d{1,5})(?:[ \t]*,[ \t]*1)*[ \t]*$", re.MULTILINE
+)
+#: What warps of a warp-specialized kernel do: meet others than all of the CTA, or take registers.
+_PTX_SPECIALIZED = re.compile(
+    r"\bsetmaxnreg\b|\bbar(?:rier)?(?:\.cta)?\.(?:sync|arrive|red)[.\w]*\s+(?!\s|0;)"
+)
 _AMDGCN_TARGET = r'(?m)^[ \t]*\.amdgcn_target[ \t]+"([^"\n]+)"'
 _AMDGCN_WAVE = r"(?m)^[ \t]*\.wavefront_size:[ \t]*(\d+)"
 _TTGIR_TARGET = re.compile(r'\b(?:ttg|triton_gpu)\.target = "(cuda|hip):(\w+)"')
@@ -68,7 +78,8 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         stage: "ttir", "ttgir", "llir", "ptx", "cubin", "amdgcn" or "hsaco".
         target: The GPU it was compiled for; ``None`` if it does not say.
-        num_warps: Warps per CTA, if the artifact states Triton's number (ttgir).
+        num_warps: Requested warps per CTA, if the artifact states them (ttgir), or the threads of
+            a kernel that is not warp-specialized (ptx).
         num_ctas: CTAs per cluster, likewise.
     """
 
@@ -105,14 +116,29 @@ def identify(content: bytes, stage: str | None = None) -> Identity | None:
         if stage is None:
             return None
     text = files.text(content, name=stage)
-    kernels = (match[match.lastindex or 0] for match in re.finditer(_KERNEL_MARKS[stage], text))
+    named = (match[match.lastindex or 0] for match in re.finditer(_KERNEL_MARKS[stage], text))
+    kernels = list(dict.fromkeys(named))
     return Identity(
         stage=stage,
-        kernels=list(dict.fromkeys(kernels)),
+        kernels=kernels,
         target=text_target(stage, text),
-        num_warps=module_number("num-warps", text) if stage == "ttgir" else None,
+        num_warps=_stated_warps(stage, text, len(kernels)),
         num_ctas=module_number("num-ctas", text) if stage == "ttgir" else None,
     )
+
+
+def _stated_warps(stage: str, text: str, kernels: int) -> int | None:
+    if stage == "ttgir":
+        return module_number("num-warps", text)
+    if stage != "ptx" or _PTX_SPECIALIZED.search(text):
+        return None
+    threads = list(map(int, _PTX_THREADS.findall(text)))
+    return warps_of(only(threads)) if len(threads) == kernels else None
+
+
+def warps_of(threads: int | None) -> int | None:
+    """Return the warps of an NVIDIA GPU that threads are; ``None`` where they are no whole ones."""
+    return threads // _WARP if threads and threads % _WARP == 0 else None
 
 
 def cubin_arch(file: elf.Elf) -> str | None:
@@ -183,7 +209,7 @@ def _identify_binary(content: bytes) -> Identity:
     if file.machine == elf.MACHINE_CUDA:
         name = cubin_arch(file)
         kernels = sorted(symbol.name for symbol in cubin_entries(file.symbols()))
-        target = Target(vendor="nvidia", arch=name, warp_size=32) if name else None
+        target = Target(vendor="nvidia", arch=name, warp_size=_WARP) if name else None
         return Identity(stage="cubin", kernels=kernels, target=target)
     if file.machine == elf.MACHINE_AMDGPU:
         metadata = code_object_metadata(file, _NamedKernels)
@@ -204,7 +230,7 @@ def text_target(stage: str, text: str) -> Target | None:
     match stage:
         case "ptx":
             found = _PTX_TARGET.search(text)
-            return Target(vendor="nvidia", arch=found[1], warp_size=32) if found else None
+            return Target(vendor="nvidia", arch=found[1], warp_size=_WARP) if found else None
         case "amdgcn":
             found, wave = re.search(_AMDGCN_TARGET, text), re.search(_AMDGCN_WAVE, text)
             return _amd(target_arch(found[1]), int(wave[1]) if wave else None) if found else None
@@ -213,7 +239,7 @@ def text_target(stage: str, text: str) -> Target | None:
             if found is None:
                 return None
             if found[1] == "cuda":
-                return Target(vendor="nvidia", arch=f"sm_{found[2]}", warp_size=32)
+                return Target(vendor="nvidia", arch=f"sm_{found[2]}", warp_size=_WARP)
             return _amd(found[2], module_number("threads-per-warp", text))
         case "llir":
             # The module does not state NVIDIA's architecture. AMD's moved from the attributes of

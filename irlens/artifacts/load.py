@@ -170,7 +170,8 @@ def _capture(kernel: str, stages: "list[tuple[Stage, Identity]]") -> Capture:
         target=next((one.target for one in identities if one.target), None),
         config=msgspec.structs.replace(
             _UNKNOWN_CONFIG,
-            num_warps=next((one.num_warps for one in identities if one.num_warps), None),
+            num_warps=next((one.num_warps for one in identities if one.num_warps), None)
+            or _warps_of_cubin(kernel, stages),
             num_ctas=next((one.num_ctas for one in identities if one.num_ctas), None),
         ),
         stages={
@@ -178,6 +179,25 @@ def _capture(kernel: str, stages: "list[tuple[Stage, Identity]]") -> Capture:
             for stage, _ in sorted(stages, key=lambda each: stage_rank(each[0].name))
         },
     )
+
+
+def _warps_of_cubin(kernel: str, stages: "list[tuple[Stage, Identity]]") -> int | None:
+    """Return the warps that a cubin has to be launched with; ``None`` where it does not say.
+
+    Those of a warp-specialized kernel are more than were requested. They meet at named barriers,
+    where a kernel whose warps do all the same has the CTA's alone.
+    """
+    stage = next((each for each, _ in stages if each.name == "cubin"), None)
+    if stage is None:
+        return None
+    from irlens.artifacts import cubin
+    from irlens.artifacts.identify import warps_of
+
+    found = next((each for each in cubin.read(stage.read()).kernels if each.name == kernel), None)
+    if found is None or found.required_threads is None or found.barriers not in (0, 1):
+        return None
+    threads, *others = found.required_threads
+    return warps_of(threads) if others == [1, 1] else None
 
 
 def load_entry(directory: Path, listing: Listing) -> Iterator[Capture | Broken]:

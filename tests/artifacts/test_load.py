@@ -380,6 +380,18 @@ for name in ("cache", "cache/B", "cache/B/kernel.ptx", "x.ptx"):
     ], done.stderr
 
 
+@pytest.mark.parametrize("stage", ["ptx", "cubin"])
+def test_an_artifact_says_its_warps_unless_they_are_specialized(h200: Path, stage: str) -> None:
+    """A kernel of specialized warps has more than were requested."""
+    for path in sorted(h200.rglob(f"*.{stage}")):
+        (alone,) = load_bytes(path.read_bytes(), name="kernel")
+        metadata = json.loads(path.with_suffix(".json").read_bytes())
+        assert alone.config.num_warps == metadata["num_warps"], path
+    for path in sorted(SAMPLES.glob(f"*/*.{stage}")):
+        (alone,) = load_bytes(path.read_bytes(), name="kernel")
+        assert (alone.config.num_warps is None) == ("specialized" in path.parent.name), path
+
+
 @pytest.mark.parametrize("version", ["3.6.0", "3.9.0"])
 @pytest.mark.parametrize(
     ("arch", "stage", "expected"),
@@ -388,8 +400,8 @@ for name in ("cache", "cache/B", "cache/B/kernel.ptx", "x.ptx"):
         ("sm_90", "ttir", (None, None)),
         ("sm_90", "ttgir", ("sm_90", 8)),
         ("sm_90", "llir", (None, None)),
-        ("sm_90", "ptx", ("sm_90", None)),
-        ("sm_90", "cubin", ("sm_90", None)),
+        ("sm_90", "ptx", ("sm_90", 8)),
+        ("sm_90", "cubin", ("sm_90", 8)),
         ("gfx942", "ttgir", ("gfx942", 8)),
         ("gfx942", "llir", ("gfx942", None)),
         ("gfx942", "amdgcn", ("gfx942", None)),
