@@ -38,7 +38,8 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
         source: The line of Python it belongs to; ``None`` if unknown.
         operation: "tt.load", "tt.store", "tt.atomic_rmw", ...
         argument: Name of the kernel's argument that it accesses memory through.
-        bytes: Bytes that the lanes which are not masked off access, re-reads included.
+        bytes: Bytes that the lanes which are not masked off access, re-reads included. A load or
+            a store counts once what all elements along a dimension of its tile have the address of.
         distinct_bytes: The same with each byte counted once over the whole grid.
         masked: Lanes that are masked off, or outside the tensor of a descriptor.
         requests: Requests of warps, as Nsight Compute's

@@ -24,7 +24,7 @@ def test_one_program_of_a_random_kernel(seed: int) -> None:
     kernel = random_kernel(Random(seed))
     program = kernel.grid[0] - 1, kernel.grid[1] - 1, 0
     executed: dict[tuple[int, str], list[tuple[Any, int]]] = {}
-    for line, argument, offsets, masked in kernel.program(program):
+    for line, argument, offsets, masked, _ in kernel.program(program):
         executed.setdefault((line, argument), []).append((offsets, masked))
     found, reason = program_accesses(
         parse(kernel.text, stage="ttir"), kernel.numbers, kernel.grid, program, {"index": INDEX}

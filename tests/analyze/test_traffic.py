@@ -615,6 +615,33 @@ def test_indices_are_interpolated_and_rounded_up(n: int, rounds: int) -> None:
     assert (load.bytes, load.distinct_bytes) == (32 * rounds, 16)
 
 
+STILL = """
+module {
+  tt.func public @still(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %n: i32) {
+    %r = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>
+    %row = tt.expand_dims %r {axis = 0 : i32} : tensor<8xi32> -> tensor<1x8xi32>
+    %tile = tt.broadcast %row : tensor<1x8xi32> -> tensor<4x8xi32>
+    %s = tt.splat %x : !tt.ptr<f32> -> tensor<4x8x!tt.ptr<f32>>
+    %p = tt.addptr %s, %tile : tensor<4x8x!tt.ptr<f32>>, tensor<4x8xi32>
+    %ns = tt.splat %n : i32 -> tensor<4x8xi32>
+    %mask = arith.cmpi slt, %tile, %ns : tensor<4x8xi32>
+    %v = tt.load %p, %mask : tensor<4x8x!tt.ptr<f32>>
+    %ys = tt.splat %y : !tt.ptr<f32> -> tensor<4x8x!tt.ptr<f32>>
+    %old = tt.atomic_rmw fadd, acq_rel, gpu, %ys, %v, %mask : (tensor<4x8x!tt.ptr<f32>>, tensor<4x8xf32>, tensor<4x8xi1>) -> tensor<4x8xf32>
+    tt.return
+  }
+}
+"""  # noqa: E501
+
+
+def test_what_elements_share_is_read_once_and_updated_by_each() -> None:
+    """Four rows have one address, as ``x + rows[:, None] * 0 + columns``; 2 of 8 are masked off."""
+    traffic = count(parse(STILL, stage="ttir"), {"n": 6}, (3, 1, 1))
+    load, update = traffic.accesses
+    assert (load.bytes, load.distinct_bytes, load.masked) == (3 * 6 * 4, 6 * 4, 3 * 8)
+    assert (update.bytes, update.distinct_bytes) == (3 * 24 * 4, 4)
+
+
 SCALED = """
 module {
   tt.func public @scaled(%x: !tt.ptr<f32>, %scale: f32) {

@@ -65,7 +65,7 @@ def of_kind(
 def distinct(kernel: Kernel, operations: set[str]) -> dict[str, int]:
     """Return the bytes that some operations access of each argument, each counted once."""
     arguments: dict[str, set[int]] = {}
-    for (line, argument), (offsets, _) in kernel.touched().items():
+    for (line, argument), (offsets, *_) in kernel.touched().items():
         operation, size = kernel.operations[line]
         if operation in operations:
             first = {int(each) for each in offsets}

@@ -28,7 +28,7 @@ from irlens.analyze.traffic.tiles import tiles_of
 from irlens.analyze.traffic.values import Array, UnknownTrafficError
 from irlens.analyze.warp_requests import Requests
 from irlens.isa.mlir import Module, Operation
-from irlens.isa.mlir.global_memory import ATOMICS, LOADS, STORES
+from irlens.isa.mlir.global_memory import ATOMICS, LOADS, POINTERS, STORES
 from irlens.isa.mlir.types import Scalar
 from irlens.model.errors import OutOfWorkError
 from irlens.model.several import total
@@ -47,6 +47,8 @@ _SUMMED_BYTES = 4
 #: addresses take (``benchmarks/atomics.py``).
 _GRANULE = 512
 
+#: Accesses that ask once for what elements share. Atomics update it, and the TMA copies it, again.
+_ONCE = POINTERS.keys() - ATOMICS
 _READS, _WRITES = LOADS | ATOMICS, STORES | ATOMICS
 
 
@@ -403,7 +405,7 @@ class _Tallies:
             source=operation.location[0] if operation.location else None,
             operation=operation.name,
             argument=argument,
-            bytes=moved.bytes,
+            bytes=moved.bytes if operation.name in _ONCE else moved.lanes * moved.element_bytes,
             distinct_bytes=moved.coverage.size(),
             masked=moved.masked,
             requests=requests.requests if requests else None,

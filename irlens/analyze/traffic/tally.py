@@ -66,6 +66,7 @@ class Moved:
 
     Attributes:
         lanes: Elements that are accessed, as often as they are.
+        repeated: Those of them along dimensions of a tile in which all addresses are equal.
         masked: Elements that are masked off.
         coverage: The bytes that are accessed.
         leap: The most runs of bytes that a tile has an even step apart, and the step.
@@ -77,6 +78,7 @@ class Moved:
     ) -> None:
         self.element_bytes = element_bytes
         self.lanes = 0
+        self.repeated = 0
         self.masked = 0
         self.coverage: ByteSet = coverage or Coverage(element_bytes)
         self.leap = (1, 0)
@@ -86,12 +88,13 @@ class Moved:
 
     @property
     def bytes(self) -> int:
-        """Bytes that are accessed, as often as they are."""
-        return self.lanes * self.element_bytes
+        """Bytes that are accessed, of repeated elements once for each tile."""
+        return (self.lanes - self.repeated) * self.element_bytes
 
     def update(self, other: "Moved") -> None:
         """Add what other programs access."""
         self.lanes += other.lanes
+        self.repeated += other.repeated
         self.masked += other.masked
         self.coverage.update(other.coverage)
         self.leap = max(self.leap, other.leap)
@@ -115,6 +118,7 @@ class Moved:
         self.masked += (elements - offsets.size) * bases.size
         if not offsets.size:
             return
+        self.repeated += pattern.repeated * bases.size
         starts, lengths = pattern.runs(self.element_bytes)
         if starts.size > self.leap[0]:
             steps = np.diff(starts)

@@ -36,10 +36,13 @@ class Pattern(msgspec.Struct, frozen=True, dict=True):
     Attributes:
         offsets: Bytes from the tile's base to each element, in row-major order.
         mask: Which elements are accessed; ``None`` for all.
+        repeated: Accessed elements along dimensions in which all addresses are equal, but for one
+            of each.
     """
 
     offsets: Array
     mask: Array | None
+    repeated: int = 0
 
     @cached_property
     def accessed(self) -> Array:
@@ -134,9 +137,23 @@ def tiles_of(access: Reference, programs: Array) -> Tiles:
         offsets = common
         if varying is not None:
             offsets = offsets + rows[columns[-1][instance]].reshape(varying.shape[1:])
-        flat = np.ascontiguousarray(np.broadcast_to(offsets, access.shape)).reshape(-1)
-        patterns.append(Pattern(flat, masks.of(int(instance))))
+        whole = np.ascontiguousarray(np.broadcast_to(offsets, access.shape))
+        mask = masks.of(int(instance))
+        patterns.append(Pattern(whole.reshape(-1), mask, _repeated(whole, mask)))
     return Tiles(bases, kinds, tuple(patterns), programs, elements)
+
+
+def _repeated(offsets: Array, mask: Array | None) -> int:
+    """Return how many elements are accessed where another one is along a whole dimension."""
+    still = tuple(
+        axis
+        for axis, extent in enumerate(offsets.shape)
+        if extent > 1 and (offsets == offsets.take([0], axis)).all()
+    )
+    if not still:
+        return 0
+    accessed = np.ones(offsets.shape, bool) if mask is None else mask.reshape(offsets.shape)
+    return int(accessed.sum() - accessed.any(axis=still).sum())
 
 
 def _split(value: Integer, size: int, rank: int) -> tuple[Array, Array, Array | None]:

@@ -95,13 +95,12 @@ class Accesses(Integers):
 
         def step(machine: Machine) -> None:
             place = machine.values[pointer.name]
-            offsets = np.broadcast_to(place.offsets, shape).reshape(-1)
-            lanes = np.ones(offsets.shape, dtype=bool)
+            offsets = np.broadcast_to(place.offsets, shape)
+            lanes = np.ones(shape, dtype=bool)
             if mask:
-                lanes = np.broadcast_to(machine.values[mask.name], shape).reshape(-1)
-            machine.accesses.append(
-                (line, place.argument, offsets[lanes], int(lanes.size - lanes.sum()))
-            )
+                lanes = np.broadcast_to(machine.values[mask.name], shape)
+            once = operation != "tt.atomic_rmw"
+            machine.accessed(line, place.argument, offsets, lanes, once=once)
 
         self.steps.append(step)
 
@@ -130,8 +129,7 @@ class Accesses(Integers):
             if mask:
                 lanes = np.broadcast_to(machine.values[mask.name], shape)
             offsets = np.broadcast_to(machine.values[pointer.name].offsets, shape)
-            off = int(lanes.size - lanes.sum())
-            machine.accesses.append((line, "index", offsets[lanes], off))
+            machine.accessed(line, "index", offsets, lanes)
             return np.where(lanes, found, machine.values[other.name])
 
         line = len(self.lines) + 1
@@ -243,8 +241,6 @@ class Accesses(Integers):
                 offsets = offsets + index * found.strides[axis]
                 if axis in checked:
                     lanes = lanes & (index >= 0) & (index < found.extents[axis])
-            used = offsets[lanes]
-            masked = int(lanes.size - lanes.sum())
-            machine.accesses.append((line, found.base.argument, used, masked))
+            machine.accessed(line, found.base.argument, offsets, lanes, once=not descriptor)
 
         self.steps.append(step)

@@ -48,14 +48,31 @@ class Machine:
 
     Attributes:
         values: The values that it has computed, by name.
-        accesses: Line, argument, byte offsets and masked lanes of every access it executed.
+        accesses: Line, argument, byte offsets, masked lanes and repeated elements of every access
+            that it executed.
     """
 
     def __init__(self, program: Shape, grid: Shape, values: dict[str, Any]) -> None:
         self.program = program
         self.grid = grid
         self.values = dict(values)
-        self.accesses: list[tuple[int, str, Any, int]] = []
+        self.accesses: list[tuple[int, str, Any, int, int]] = []
+
+    def accessed(
+        self, line: int, argument: str, offsets: Any, lanes: Any, *, once: bool = True
+    ) -> None:
+        """Note an access to some elements of a tile.
+
+        Args:
+            once: Whether what is at one address along a whole dimension is asked for once.
+        """
+        used = lanes
+        for axis in range(offsets.ndim if once else 0):
+            if (offsets == offsets.take([0], axis)).all():
+                used = used.any(axis=axis, keepdims=True)
+        repeated = int(lanes.sum() - used.sum())
+        masked = int(lanes.size - lanes.sum())
+        self.accesses.append((line, argument, offsets[lanes], masked, repeated))
 
     def run(self, steps: Sequence[Step]) -> None:
         """Execute the operations of a block."""
@@ -84,24 +101,28 @@ class Kernel(NamedTuple):
         """Return bytes, distinct bytes and masked lanes by line and argument."""
         found: dict[tuple[int, str], tuple[int, int, int]] = {}
         touched = self.touched()
-        for key, (offsets, masked) in touched.items():
+        for key, (offsets, masked, repeated) in touched.items():
             size = self.operations[key[0]][1]
-            found[key] = offsets.size * size, covered(offsets, size), masked
+            found[key] = (offsets.size - repeated) * size, covered(offsets, size), masked
         return found
 
-    def touched(self) -> dict[tuple[int, str], tuple[Any, int]]:
-        """Return the offsets and masked lanes of all programs by line and argument."""
+    def touched(self) -> dict[tuple[int, str], tuple[Any, int, int]]:
+        """Return offsets, masked lanes and repeats of all programs by line and argument."""
         lists: dict[tuple[int, str], list[Any]] = {}
         masks: dict[tuple[int, str], int] = {}
+        repeats: dict[tuple[int, str], int] = {}
         for z in range(self.grid[2]):
             for y in range(self.grid[1]):
                 for x in range(self.grid[0]):
-                    for line, argument, offsets, masked in self.program((x, y, z)):
+                    for line, argument, offsets, masked, repeated in self.program((x, y, z)):
                         lists.setdefault((line, argument), []).append(offsets)
                         masks[line, argument] = masks.get((line, argument), 0) + masked
-        return {key: (np.concatenate(each), masks[key]) for key, each in lists.items()}
+                        repeats[line, argument] = repeats.get((line, argument), 0) + repeated
+        return {
+            key: (np.concatenate(each), masks[key], repeats[key]) for key, each in lists.items()
+        }
 
-    def program(self, program: Shape) -> list[tuple[int, str, Any, int]]:
+    def program(self, program: Shape) -> list[tuple[int, str, Any, int, int]]:
         """Return the accesses of one program, in the order that it executes them."""
         values = {f"%{name}": np.int64(number) for name, number in self.numbers.items()}
         machine = Machine(program, self.grid, values)
