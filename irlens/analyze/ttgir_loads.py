@@ -25,6 +25,7 @@ from irlens.isa.mlir.products import BUFFER_USES, PRODUCTS
 from irlens.isa.mlir.types import Pointer, Tensor, Type
 from irlens.isa.mlir.values import Value
 from irlens.model.memory import LoadState, LoopLoad
+from irlens.model.source import SourceLocation
 
 _READS = LOADS | COPIES | BULK_TO_SHARED
 _WIDEST_ACCESS = 16  # bytes: 128-bit loads and copies are the widest that one thread issues
@@ -136,7 +137,7 @@ class _Finder:
         return LoopLoad(
             operation=read.name,
             line=read.span.line,
-            source=user_line(read),
+            source=self._line(read, loop),
             loop_line=loop.span.line,
             loop_source=user_line(loop),
             state=state,
@@ -149,6 +150,14 @@ class _Finder:
             buffer_copies=copies,
             reason="" if ahead else self._reason(placed, loop, widest),
         )
+
+    def _line(self, read: Operation, loop: Operation) -> SourceLocation | None:
+        """Return a read's line of Python, or its loop's where it has the function's own.
+
+        Copies that are made as warps are specialized are given that one.
+        """
+        kernel, line = self._module.kernel, user_line(read)
+        return user_line(loop) if kernel is not None and line == user_line(kernel) else line
 
     def _used(
         self,

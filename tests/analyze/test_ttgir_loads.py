@@ -296,6 +296,16 @@ def test_loops_in_a_row_have_their_own_prologues() -> None:
     assert [load.iterations_ahead for load in loads] == [2, 1]
 
 
+def test_a_copy_with_the_line_of_the_function_has_that_of_its_loop() -> None:
+    """NVIDIA's pass that specializes warps gives the copies which it makes no other line."""
+    loop = LOOP.format(body=f"{READ}\n{READ}".replace("2:2", "7:1", 1), attributes="")
+    function = (
+        f'tt.func public @k(%p: {POINTERS}) {{\n{loop.replace("1:1", "9:1")}\n}} loc("k.py":7:1)'
+    )
+    loads = ttgir_loads.find(parse(HEAD.format(target="cuda:90", text=function)), 3)
+    assert [load.source and load.source.line for load in loads] == [9, 2]
+
+
 def test_a_cluster_s_share_is_not_guessed() -> None:
     text = HEAD.format(target="cuda:90", text=LOOP.format(body=READ, attributes=""))
     (load,) = ttgir_loads.find(parse(text.replace("{ttg", '{"ttg.num-ctas" = 2 : i32, ttg')), 3)
