@@ -3,6 +3,7 @@
 from irlens import rules
 from irlens.analyze import register_holders
 from irlens.model.capture import Capture
+from irlens.model.config import Config
 from irlens.model.pressure import StagePressure
 from irlens.model.report import Finding, Report
 from irlens.report.inspection import Inspection
@@ -71,6 +72,17 @@ class Outcome:
         if traffic is None:
             return None, None
         return traffic.written_bytes, traffic.distinct_read_bytes
+
+    @property
+    def config(self) -> Config:
+        """Return how the kernel is compiled and launched."""
+        return self._capture.config
+
+    @property
+    def flops(self) -> dict[str, int] | None:
+        """Return the operations of the launch by type; ``None`` if unknown."""
+        traffic = self._seen.traffic
+        return traffic.flops if traffic is not None else None
 
     @property
     def estimate_us(self) -> float | None:

@@ -1,8 +1,9 @@
 """Why a finding is there: what decides it, and a recompilation without its cause as the proof."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -39,9 +40,11 @@ from irlens.artifacts.pass_dumps import Dumps
 from irlens.diff.passes import States, remarks_of
 from irlens.diff.passes.insertions import insertions
 from irlens.diff.passes.lines import LineFollower, deciding, first_changing, follow, name_of
+from irlens.isa.mlir import Module
 from irlens.isa.mlir.types import Tensor
 from irlens.model.capture import Capture
 from irlens.model.comparison import side_of
+from irlens.model.config import Config
 from irlens.model.errors import ArtifactError, IrlensError, UnknownNameError
 from irlens.model.estimate import RESOLUTION
 from irlens.model.report import Finding
@@ -74,8 +77,6 @@ _OF_KINDS = ("IRL101", _REPEATED)
 _OF_ACCESSES = frozenset({"IRL203", "IRL301", "IRL302", "IRL304", "IRL307", "IRL309"})
 #: Those that the layout decides, or else the pass that makes instructions of accesses.
 _OF_WIDTHS = frozenset({"IRL301", "IRL302", "IRL307"})
-#: Those of memory that a CTA takes, which a tile of less work takes less of.
-_OF_TILES = frozenset({"IRL101", "IRL103", "IRL107"})
 #: Findings about loops and their loads; what the passes that divide loops into stages are named by.
 _OF_LOOPS, _STAGES = PIPELINE_FINDINGS | LOOP_FINDINGS, ("Latenc", "ScheduleLoops", "Pipeline")
 #: The finding of a loop that waits for all that it loads.
@@ -280,9 +281,10 @@ class _Laboratory:
             cause = describe_largest(report.memory) or cause
         needs_registers = finding.code in NEEDS_REGISTERS
         experiments, proof = self._try_each(finding, changes)
+        if needs_registers and (proof is None or not proof.is_cause):
+            cause = self._holders() or cause
         if proof is not None:
-            holders = self._holders() if needs_registers and not proof.is_cause else ""
-            cause = proof.cause or holders or cause
+            cause = proof.cause or cause
             name, number = self._decided(finding, proof)
         if finding.code == "IRL302" and not name and _proof(experiments) == "proved":
             kind = symptom.blame.kind
@@ -381,13 +383,16 @@ class _Laboratory:
             passes: Whether to print its passes, for ``_decided`` to compare, if a pass decides.
 
         Returns:
-            ``None`` where the finding is gone since the launch solves another problem, or since a
+            ``None`` where the launch solves another problem, or where the finding is gone since a
             fact that it needs is unknown.
         """
         self.progress(change.words)
         try:
             passes = passes and self._states is not None and not decided_by(finding)
             outcome = self._outcomes.of(self._recompile(change, passes=passes))
+            solves_same = self._solves_same_problem(change, outcome)
+            if solves_same is False:
+                return None
             here = [each for each in outcome.findings(finding.code) if _is_there(each, finding)]
             reported = outcome.reported(finding.code)  # not what a change asks of the loop itself
             same = [each for each in here if _is_same(each, finding)]
@@ -395,13 +400,13 @@ class _Laboratory:
                 raise IrlensError("it cannot be launched so")
             if finding.code in LIMITS and outcome.occupancy > self._own.occupancy:
                 same = []  # another limit of the same resource
-            if not same and self._solves_another_problem(finding, change, outcome):
+            if not same and self._leaves_open(finding, outcome):
                 return None
             refused = "" if same else _refused_then(finding, change, outcome)
             if refused and finding.code == _CONVERTED:
                 same = [finding]  # the rule asks for stages alone, and the load has none
             before, after = self._times(change, outcome)
-            is_cause = (
+            is_cause = solves_same is True and (
                 (change.is_cause and not refused and not self._leaves(change.against, outcome))
                 or self._frees_what_holds(finding, outcome)
                 or self._grows_alone(finding, change)
@@ -432,16 +437,35 @@ class _Laboratory:
             return ""
         return next((each.message for each in outcome.findings(_SPILL)), "")
 
-    def _solves_another_problem(self, finding: Finding, change: Change, outcome: Outcome) -> bool:
-        """Whether a finding may be gone since a change drops work, or since a fact is unknown."""
-        if outcome.leaves_open(finding.code) and not self._own.leaves_open(finding.code):
+    def _leaves_open(self, finding: Finding, outcome: Outcome) -> bool:
+        """Whether a finding may be gone since a fact is unknown."""
+        return outcome.leaves_open(finding.code) and not self._own.leaves_open(finding.code)
+
+    def _solves_same_problem(self, change: Change, outcome: Outcome) -> bool | None:
+        """Whether the launch computes the same results; ``None`` if unknown.
+
+        A constexpr may be the size of a tile, or one of the problem: that of a head. The launch
+        accesses as many distinct bytes with other tiles. Smaller ones compute fewer elements that
+        are masked off, so that operations tell only where the tiles stay.
+        """
+        before, after = self.report.config, outcome.config
+        changed = [n for n, v in before.constexprs.items() if after.constexprs.get(n) != v]
+        if not changed:
             return True
-        decided = decided_by(finding)
-        is_free = not decided or is_pass(decided)
-        if not change.settings or (is_free and finding.code not in _OF_TILES):
+        if set(changed).intersection(before.fixed):
             return False
-        pairs = zip(self._own.work, outcome.work, strict=True)
-        return any(None not in pair and pair[0] != pair[1] for pair in pairs)
+        pairs = list(zip(self._own.work, outcome.work, strict=True))
+        if any(None not in pair and pair[0] != pair[1] for pair in pairs):
+            return False
+        if self._own.flops != outcome.flops and self._keeps_tiles(change):
+            return False
+        is_known = not any(None in pair for pair in pairs)
+        return True if is_known or _divides_grid(changed, before, after) else None
+
+    def _keeps_tiles(self, change: Change) -> bool:
+        """Whether a change leaves the shapes of all tensors."""
+        changed = CaptureCode(self._recompile(change)).source
+        return changed is not None and _shapes(changed.named) == _shapes(self._module)
 
     def _leaves(self, blamed: Finding | None, outcome: Outcome) -> bool:
         """Whether a change leaves the other finding that it is to remove."""
@@ -600,6 +624,22 @@ def _version(written: str | None) -> tuple[int, ...]:
     """Return the first two numbers of a version, as far as they are known."""
     parts = (written or "").split(".")[:2]
     return tuple(int(each) for each in parts if each.isdecimal())
+
+
+def _shapes(module: Module) -> set[tuple[int, ...]]:
+    """Return the shapes of a kernel's tensors."""
+    kinds = (kind for each in module.operations for kind in each.types)
+    return {kind.shape for kind in kinds if isinstance(kind, Tensor)}
+
+
+def _divides_grid(changed: Sequence[str], before: Config, after: Config) -> bool:
+    """Whether a smaller tile leaves more programs, or a larger one fewer: as many elements."""
+    values = [(each.constexprs.get(changed[0]), each.grid) for each in (before, after)]
+    sizes = [(value, prod(grid)) for value, grid in values if isinstance(value, int) and grid]
+    if len(changed) != 1 or len(sizes) != 2:
+        return False
+    (small, more), (large, fewer) = sorted(sizes)
+    return 0 < small < large and fewer < more and more * small <= fewer * large
 
 
 def _is_there(one: Finding, other: Finding) -> bool:

@@ -17,7 +17,7 @@ from irlens.model.why import Explanation
 from irlens.render import render
 from irlens.session import Configurations
 from irlens.session.session import Session
-from irlens.session.why import _otherwise, why
+from irlens.session.why import _divides_grid, _otherwise, why
 
 _FINDING = Finding(
     code="IRL310", severity="note", message="", hint="", stage=None, line=None, source=None
@@ -245,3 +245,32 @@ def test_shared_memory_is_explained_by_what_it_holds() -> None:
     assert found.cause == "16,384 B of it are scratch of ttg.convert_layout at transpose.py:38"
     assert (found.proof, found.decided_by) == ("proved", "AllocateAMDGPUSharedMemory")
     assert not any("num_stages" in each.change for each in found.experiments)
+
+
+@pytest.mark.parametrize(
+    ("size", "grid", "other", "programs", "expected"),
+    [
+        (16, (256, 1, 1), 32, (128, 1, 1), True),
+        (64, (10, 4, 1), 32, (19, 4, 1), True),
+        (64, (10, 1, 1), 32, (19, 1, 1), True),  # of 600 rows
+        (64, (10, 1, 1), 32, (30, 1, 1), False),  # more of the problem
+        (64, (1, 1, 1), 32, (1, 1, 1), False),  # a head's size
+        (64, (8, 1, 1), 32, (8, 1, 1), False),
+    ],
+)
+def test_a_tile_divides_the_grid_and_a_size_of_the_problem_does_not(
+    size: int,
+    grid: tuple[int, int, int],
+    other: int,
+    programs: tuple[int, int, int],
+    expected: bool,
+) -> None:
+    """Where it is unknown what is accessed, the number of programs tells them apart."""
+    before = Config(
+        num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, constexprs={"SIZE": size}, args={},
+        grid=grid,
+    )  # fmt: skip
+    after = replace(before, constexprs={"SIZE": other}, grid=programs)
+    assert _divides_grid(["SIZE"], before, after) is expected
+    assert _divides_grid(["SIZE"], after, before) is expected
+    assert not _divides_grid(["SIZE", "OTHER"], before, after)
