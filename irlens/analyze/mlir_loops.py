@@ -73,14 +73,14 @@ def iterations(module: Module, loop: Operation, arguments: Mapping[str, int]) ->
     """
     if loop.does != "for" or loop.flag(FLATTENED):
         return None
-    bounds = [_number(module, each, arguments) for each in module.values.operands[loop.index][:3]]
+    bounds = [number_of(module, each, arguments) for each in module.values.operands[loop.index][:3]]
     first, end, step = bounds
     if first is None or end is None or step is None or step <= 0:
         return None
     return max(0, -((first - end) // step))
 
 
-def _number(module: Module, value: Value | None, arguments: Mapping[str, int]) -> int | None:
+def number_of(module: Module, value: Value | None, arguments: Mapping[str, int]) -> int | None:
     """Return an integer of 32 bits that follows from constants and arguments by arithmetic."""
     if value is None:
         return None
@@ -94,7 +94,9 @@ def _number(module: Module, value: Value | None, arguments: Mapping[str, int]) -
     compute = _ARITHMETIC.get(maker.does)
     if compute is None:
         return None
-    one, other = (_number(module, each, arguments) for each in module.values.operands[maker.index])
+    one, other = (
+        number_of(module, each, arguments) for each in module.values.operands[maker.index]
+    )
     if one is None or other is None or (maker.does == "divide" and (one < 0 or other <= 0)):
         return None
     result = compute(one, other)

@@ -15,6 +15,8 @@ A reduction over 4,096 rows with one program for 64 of them is 64 programs: an H
 ## What to do
 
 * Less work per program: smaller tiles.
+* In a persistent kernel, whose programs loop over tiles, one program for each SM at least: smaller
+  tiles leave the grid as it is.
 * Split the dimension that each program loops over (split-K, a second reduction pass, atomics).
 
 ## Targets
@@ -26,6 +28,7 @@ from collections.abc import Iterator
 from math import prod
 
 from irlens.analyze.facts import Facts
+from irlens.analyze.persistent_grids import PersistentGrid, persistent_grid
 from irlens.model.report import Blame, Severity
 from irlens.rules import Match
 
@@ -43,12 +46,30 @@ def find(facts: Facts) -> Iterator[Match]:
     idle = facts.gpu.sm_count - ctas
     if idle <= 0:
         return
+    module = facts.ttir or facts.ttgir
+    persistent = persistent_grid(module, facts.config) if module is not None else None
     multiprocessors = f"{facts.gpu.sm_count} {facts.gpu.arch.multiprocessor}s of {facts.gpu.name}"
     yield Match(
         message=f"{facts.words.ctas(ctas)} for {multiprocessors}: {idle} stay idle",
-        hint="give each program less work: smaller tiles, or split what it loops over",
+        hint="give each program less work: smaller tiles, or split what it loops over"
+        if persistent is None
+        else _more_programs(facts, persistent),
         blame=Blame(
             reason=f"the grid has {facts.words.ctas(ctas)}",
+            kind="persistent" if persistent is not None else "",
             suffices=1 << (-(-facts.gpu.sm_count // ctas) - 1).bit_length() if ctas else None,
         ),
+    )
+
+
+def _more_programs(facts: Facts, persistent: PersistentGrid) -> str:
+    """Return how many programs of a persistent kernel to launch."""
+    sms = facts.gpu.sm_count if facts.gpu is not None else None
+    most = (sms or 0) // (facts.config.num_ctas or 1)
+    number = most if persistent.tiles is None else min(most, persistent.tiles)
+    each = facts.words.sm if number == most else "tile"
+    names = "".join(f", {name}={number}" for name in persistent.names[:1])
+    return (
+        f"launch a program for each {each}{names or f', {number:,}'}: how many share the tiles is"
+        " the launch's choice, which smaller tiles leave as it is"
     )

@@ -1,5 +1,7 @@
 from collections.abc import Callable
 
+import pytest
+
 from irlens.model.report import Finding
 
 CODE = "IRL502"
@@ -17,3 +19,32 @@ def test_silent_where_every_sm_has_a_cta(look: Look) -> None:
 
 def test_silent_where_the_number_of_sms_is_not_known(look: Look) -> None:
     assert look(CODE, "tile_sum.py", "sm_90", args={"PROGRAMS": 100}) == []
+
+
+@pytest.mark.parametrize(
+    ("target", "programs", "advice"),
+    [
+        ("mi300x", 256, "launch a program for each CU, PROGRAMS=304: "),
+        ("h100", 100, "launch a program for each SM, PROGRAMS=132: "),
+    ],
+)
+def test_a_persistent_kernel_is_to_have_more_programs(
+    look: Look, target: str, programs: int, advice: str
+) -> None:
+    """Its 8,192 rows are divided among as many programs as it is launched with."""
+    (finding,) = look(CODE, "other_causes.py:persistent_rows", target, PROGRAMS=programs)
+    assert finding.hint.startswith(advice)
+
+
+def test_the_number_of_programs_may_be_the_launchs_alone(look: Look) -> None:
+    """The kernel asks for it: ``range(program_id(0), tiles, num_programs(0))``."""
+    sizes = {"M": 512, "N": 4096}  # 128 tiles
+    (finding,) = look(CODE, "matmul_persistent", "h100", args=sizes, BLOCK_SIZE_N=256)
+    assert "smaller tiles, or" in finding.hint, "each program has one of 64 tiles"
+    (finding,) = look(CODE, "matmul_persistent", "mi300x", args=sizes)
+    assert "smaller tiles, or" in finding.hint
+
+
+def test_more_tiles_than_programs_ask_for_programs(look: Look) -> None:
+    (finding,) = look(CODE, "other_causes.py:shared_tiles", "h100")
+    assert finding.hint.startswith("launch a program for each tile, 120: ")

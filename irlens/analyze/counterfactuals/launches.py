@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from math import prod
 
 from irlens.analyze.counterfactuals.change import (
     Change,
@@ -15,9 +14,9 @@ from irlens.analyze.counterfactuals.change import (
     stages_of,
 )
 from irlens.analyze.mlir_loops import inside
+from irlens.analyze.persistent_grids import persistent_grid
 from irlens.isa.mlir import Module, Operation, access_edits, edits
 from irlens.isa.mlir.operations import NUM_STAGES
-from irlens.isa.mlir.types import Tensor
 
 #: Constexprs below this are no extents of tiles.
 _LEAST_EXTENT = 8
@@ -58,15 +57,17 @@ def of_tensor_memory(symptom: Symptom) -> Iterator[Change]:
 def of_small_grid(symptom: Symptom) -> Iterator[Change]:
     """Yield a program for each SM, or tiles of half the size, and so small that each has one.
 
-    A persistent kernel has a constexpr for its programs, which is no extent of a tile.
+    The number of programs of a persistent kernel follows from no tile.
     """
-    grid, sms = symptom.config.grid or (), symptom.sm_count
-    kinds = (kind for each in symptom.module.operations for kind in each.types)
-    extents = {extent for kind in kinds if isinstance(kind, Tensor) for extent in kind.shape}
-    for name, value in symptom.config.constexprs.items():
-        is_grid = prod(grid) > 1 and value == prod(grid) == max(grid)
-        if is_grid and value not in extents and sms is not None:
-            yield Change(f"{name}={sms} in place of {value}", {name: str(sms)})
+    persistent = persistent_grid(symptom.module, symptom.config)
+    if persistent is not None and symptom.sm_count is not None:
+        for name in persistent.names:
+            value = symptom.config.constexprs[name]
+            yield Change(
+                f"{name}={symptom.sm_count} in place of {value}", {name: f"{symptom.sm_count}"}
+            )
+    if persistent is not None:
+        return
     yield from _other_tiles(symptom, 1, 2)
     if (divided := symptom.blame.suffices or 2) > 2:
         yield from _other_tiles(symptom, 1, divided)

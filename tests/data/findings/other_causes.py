@@ -65,6 +65,12 @@ IRLENS_KERNELS = {
         "options": {"num_warps": 4},
         "grid": ["PROGRAMS"],
     },
+    "shared_tiles": {
+        "args": {"x": "fp32[120, 1024]", "out": "fp32[120, 1024]"},
+        "constexprs": {"BLOCK": 1024},
+        "options": {"num_warps": 4},
+        "grid": [60],
+    },
     "segments": {
         "args": {"x": "fp32[65536, 128]", "segment": "i32[65536]", "out": "fp32[1024, 128]"},
         "constexprs": {"COLUMNS": 128, "ROWS": 16},
@@ -186,6 +192,13 @@ def outlined_rows(x, out, n, BLOCK: tl.constexpr):
 def persistent_rows(x, out, BLOCK: tl.constexpr, PROGRAMS: tl.constexpr):
     columns = tl.arange(0, BLOCK)
     for row in tl.range(tl.program_id(0), 8192, PROGRAMS, num_stages=3):
+        tl.store(out + row * BLOCK + columns, tl.load(x + row * BLOCK + columns) * 2.0)
+
+
+@triton.jit
+def shared_tiles(x, out, BLOCK: tl.constexpr):
+    columns = tl.arange(0, BLOCK)
+    for row in tl.range(tl.program_id(0), 120, tl.num_programs(0)):
         tl.store(out + row * BLOCK + columns, tl.load(x + row * BLOCK + columns) * 2.0)
 
 
