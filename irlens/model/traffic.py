@@ -136,6 +136,8 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
         arguments: What is accessed through each argument, which adds up to the bytes read and
             written; empty where those are unknown.
         reason: Why figures are unknown; empty where all are known.
+        at_least: Why more may be moved than these: a loop that waits for other programs, which
+            counts once. Empty where nothing more is.
     """
 
     read_bytes: int | None = None
@@ -155,6 +157,7 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     accesses: list[Access] = []
     arguments: list[ArgumentTraffic] = []
     reason: str = ""
+    at_least: str = ""
 
 
 class Roofline(msgspec.Struct, frozen=True, kw_only=True):

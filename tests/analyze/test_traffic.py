@@ -642,6 +642,58 @@ def test_what_elements_share_is_read_once_and_updated_by_each() -> None:
     assert (update.bytes, update.distinct_bytes) == (3 * 24 * 4, 4)
 
 
+WAITING = """
+module {
+  tt.func public @waiting(%x: !tt.ptr<f32>, %locks: !tt.ptr<i32>, %n: i32) {
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %pid = tt.get_program_id x : i32
+    %lock = tt.addptr %locks, %pid : !tt.ptr<i32>, i32
+    %last = scf.while (%turn = %zero) : (i32) -> i32 {
+      %at = tt.addptr LOCK : !tt.ptr<i32>, i32
+      %held = tt.atomic_cas acq_rel, gpu, %at, %zero, %one : (!tt.ptr<i32>, i32, i32) -> i32
+      %again = arith.cmpi eq, %held, %one : i32
+      scf.condition(%again) %held : i32
+    } do {
+    ^bb0(%next: i32):
+      INSIDE
+      scf.yield %next : i32
+    }
+    %to = tt.addptr %x, %pid : !tt.ptr<f32>, i32
+    %value = tt.load %to : !tt.ptr<f32>
+    tt.store %to, %value : !tt.ptr<f32>
+    tt.return
+  }
+}
+"""
+
+
+FETCHED = "%f = tt.addptr %x, %next : !tt.ptr<f32>, i32\n%v = tt.load %f : !tt.ptr<f32>"
+
+
+@pytest.mark.parametrize(
+    ("lock", "inside", "is_wait"),
+    [
+        ("%lock, %n", "", True),
+        ("%lock, %n", "%more = tt.load %lock : !tt.ptr<i32>", True),
+        ("%lock, %turn", "", False),  # a search
+        ("%lock, %n", "tt.store %lock, %next : !tt.ptr<i32>", False),  # work that is taken
+        ("%lock, %n", FETCHED, False),
+    ],
+)
+def test_a_loop_that_waits_for_other_programs_counts_once(
+    lock: str, inside: str, is_wait: bool
+) -> None:
+    text = WAITING.replace("LOCK", lock).replace("INSIDE", inside)
+    traffic = count(parse(text, stage="ttir"), {"n": 0}, (4, 1, 1))
+    if not is_wait:
+        assert "how often this while loop runs is not known" in traffic.reason
+        assert traffic.read_bytes is None
+        return
+    assert (traffic.read_bytes, traffic.written_bytes) == (4 * (4 + 4), 4 * (4 + 4))
+    assert traffic.at_least == "line 8: this loop waits for other programs, and counts once"
+
+
 SCALED = """
 module {
   tt.func public @scaled(%x: !tt.ptr<f32>, %scale: f32) {

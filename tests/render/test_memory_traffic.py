@@ -164,6 +164,17 @@ class TestAccesses:
         assert "in sectors" not in text
 
 
+def test_what_waits_moves_at_least_that() -> None:
+    said = "k.py:9: this loop waits for other programs, and counts once"
+    waiting = moving(at_least=said)
+    assert line(waiting).startswith(
+        "reads at least 16.8 MB = distinct 16.8 MB\nwrites at least 16.8"
+    )
+    assert said in line(waiting)
+    assert "moves the minimum" in shown(SOFTMAX)
+    assert "moves the minimum" not in shown(waiting)
+
+
 def test_sizes_have_three_digits() -> None:
     assert [short_size(each) for each in (0, 9999, 16777216, 999_600, 4 << 30)] == [
         "0 B", "9,999 B", "16.8 MB", "1.00 MB", "4.29 GB",

@@ -240,6 +240,8 @@ def transfers(
         copied: Places of the copies to shared memory, these among them: see ``occupied``.
     """
     traffic, footprint = launch.traffic, launch.footprint
+    if traffic.at_least:
+        return f"{traffic.at_least}: how long it waits is not known before the launch"
     if traffic.reason or footprint is None:
         return traffic.reason or "the bytes that it reads are too scattered to count"
     loads, stores = traffic.load_sectors, traffic.store_sectors

@@ -218,6 +218,9 @@ def _counted(
     tallies.settle()
     reason = evaluated.reason
     traffic = tallies.traffic(count_flops(module, evaluated.executed, products), reason)
+    if evaluated.waits:
+        least = f"{evaluated.waits}: this loop waits for other programs, and counts once"
+        traffic = msgspec.structs.replace(traffic, at_least=least)
     footprint = None if reason or granules is None else tallies.footprint(granules)
     repeated = tallies.repeated(granules.sector) if footprint and granules and first == 1 else ()
     requests = tallies.requests()
@@ -257,6 +260,7 @@ def _evaluated(
         found.executed.update(evaluation.executions)
         found.reason = found.reason or evaluation.reason
         found.assumed = found.assumed or evaluation.assumed
+        found.waits = found.waits or evaluation.waits
         found.scattered |= evaluation.scattered
         found.may_return |= evaluation.may_return
     found.moved = tallies.moved

@@ -82,13 +82,15 @@ class Evaluated(msgspec.Struct):
 
     Attributes:
         executed: How often each operation is executed, by index.
-        reason: Why an access was not evaluated, and what was assumed, as of ``Evaluation``.
+        reason: Why an access was not evaluated, what was assumed, and which loop waits, as of
+            ``Evaluation``.
     """
 
     tape: Tape
     executed: Counter[int] = msgspec.field(default_factory=Counter)
     reason: str = ""
     assumed: str = ""
+    waits: str = ""
     scattered: bool = False
     may_return: bool = False
     moved: dict[Key, Moved] = {}

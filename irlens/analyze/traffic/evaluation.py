@@ -76,6 +76,7 @@ class Evaluation:
         assumed: What was assumed: the first thing that depends on data; empty if nothing.
         scattered: Whether addresses that depend on data were assumed.
         may_return: Whether data decide if programs return early.
+        waits: The first loop that waits for other programs, whose later rounds are not counted.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class Evaluation:
         self.executions: Counter[int] = Counter()
         self.reason = ""
         self.assumed = ""
+        self.waits = ""
         self.scattered = self.may_return = False
         self._module = module
         self._launch = launch
@@ -378,6 +380,10 @@ class Evaluation:
             bind(before, carried, test)
             condition, *passed = self.block(before, test)
             if isinstance(condition, Unknown):
+                if loops.waits(self._module, operation):
+                    self.waits = self.waits or place_of(operation)
+                    left.append((rows, passed))
+                    break
                 if self._accesses_memory(operation):
                     raise UnknownTrafficError(
                         f"{place_of(operation)}: how often this while loop runs is not known before"

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import numpy as np
 
+from irlens.analyze.traffic.accesses import ALL
 from irlens.analyze.traffic.frames import Frame
 from irlens.analyze.traffic.values import (
     Array,
@@ -103,6 +104,26 @@ def needed(module: Module, loop: Operation, wanted: frozenset[str]) -> list[Oper
             for each in (operation, *module.body(operation)):
                 names.update(each.operands)
     return found[::-1]
+
+
+def waits(module: Module, loop: Operation) -> bool:
+    """Whether a while loop reads the same addresses until other programs have written there.
+
+    Work that programs take by an atomic, too, moves on with what that returns, or stores.
+    """
+    blocks = [block for region in loop.regions for block in region.blocks]
+    changing = {argument.name for block in blocks for argument in block.arguments}
+    reads = False
+    for each in module.body(loop):
+        if each.name in ALL:
+            if each.does not in ("load", "atomic") or each.operands[0] in changing:
+                return False
+            reads = True
+        if each.does in ("call", "partition"):
+            return False
+        if each.name in ALL or not changing.isdisjoint(each.operands):
+            changing.update(each.values)
+    return reads
 
 
 class Steps:

@@ -31,12 +31,14 @@ def traffic_fact(report: Report) -> nodes.Fact | None:
         why = phrases(Run(traffic.reason, "dim"))
         return nodes.Fact("Memory", text(_UNKNOWN), (why,) if why.items else (), "unknown", key=KEY)
     terms = Terms(report)
-    read = _moved("reads", traffic.read_bytes, traffic.distinct_read_bytes)
+    least = " at least" if traffic.at_least else ""
+    read = _moved(f"reads{least}", traffic.read_bytes, traffic.distinct_read_bytes)
     once = traffic.written_bytes == traffic.distinct_written_bytes
     distinct = None if once else traffic.distinct_written_bytes
-    written = _moved("writes", traffic.written_bytes, distinct)
+    written = _moved(f"writes{least}", traffic.written_bytes, distinct)
     first = phrases(written, _sectors_in_short(traffic, terms), _intensity(report.roofline))
-    lines = (first, *_floor(report), *_outside(traffic))
+    more = phrases(Run(traffic.at_least, "dim"))
+    lines = (first, more, *_floor(report), *_outside(traffic))
     tone: Tone = "warn" if wastes_sectors(traffic) else "neutral"
     return nodes.Fact("Memory", read, tuple(line for line in lines if line.items), tone, key=KEY)
 
@@ -60,7 +62,8 @@ def moves_the_minimum(traffic: Traffic) -> bool:
     """Whether no byte is requested twice, and in no more sectors than hold it."""
     ratio = sector_ratio(traffic)
     return (
-        traffic.read_bytes is not None
+        not traffic.at_least
+        and traffic.read_bytes is not None
         and traffic.read_bytes == traffic.distinct_read_bytes
         and traffic.written_bytes == traffic.distinct_written_bytes
         and ratio is not None
@@ -243,6 +246,8 @@ def _outside(traffic: Traffic) -> Iterator[nodes.Phrases]:
 def _parts(traffic: Traffic, report: Report) -> Iterator[Node]:
     if traffic.reason:
         yield nodes.Sentence(f"unknown: {traffic.reason}", "unknown")
+    if traffic.at_least:
+        yield nodes.Sentence(f"at least: {traffic.at_least}", "dim")
     if traffic.accesses:
         yield _by_access(traffic, report)
     if (bars := argument_bars(report)) is not None:
