@@ -187,6 +187,7 @@ def _record(
         rate=rate,
         on_tensor_cores=True,
         instruction=min(each.name for each in found),
+        sums=only(each.sums for each in found) or None,
         slowdown=_slowdown(product, rate, gpu, "tensor"),
     )
 

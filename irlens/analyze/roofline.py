@@ -4,7 +4,7 @@ Peaks are theoretical, units of different kinds work at the same time, and cache
 that a kernel leaves in the L2 are counted, since it evicts what those before it left there.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 from irlens.gpus import Dtype, Gpu
@@ -17,6 +17,7 @@ def roofline(
     traffic: int | None,
     tensor: Mapping[Dtype, int] | None,
     vector: Mapping[Dtype, int] | None,
+    in_fp32: Collection[Dtype] = (),
 ) -> Roofline:
     """Return the roofline of a launch.
 
@@ -24,6 +25,7 @@ def roofline(
         traffic: Bytes that DRAM must deliver and take, each once; ``None`` if unknown.
         tensor: Operations of tensor cores by the operands' type, a multiply-add being two;
             ``None`` if unknown.
+        in_fp32: The types whose products are all accumulated in fp32.
     """
     reasons = []
     memory = compute = None
@@ -41,7 +43,7 @@ def roofline(
         if missing:
             reasons.append(f"the peak of {' and '.join(missing)} on {gpu.name} is unknown")
         else:
-            compute, compute_type = _compute(gpu, tensor, vector)
+            compute, compute_type = _compute(gpu, tensor, vector, in_fp32)
     floor: float | None = None
     bound: Literal["memory", "compute"] | None = None
     if memory is not None and compute is not None:
@@ -59,7 +61,10 @@ def roofline(
 
 
 def _compute(
-    gpu: Gpu, tensor: Mapping[Dtype, int], vector: Mapping[Dtype, int]
+    gpu: Gpu,
+    tensor: Mapping[Dtype, int],
+    vector: Mapping[Dtype, int],
+    in_fp32: Collection[Dtype],
 ) -> tuple[float, str]:
     """Return the least time of operations whose peaks are known, and which take so long.
 
@@ -67,9 +72,15 @@ def _compute(
     units.
     """
     products = {
-        f"{dtype} tensor": _seconds(gpu, dtype, count, "tensor") for dtype, count in tensor.items()
+        f"{dtype} tensor": _seconds(
+            gpu.peak_flops(dtype, "tensor", in_fp32=dtype in in_fp32), count
+        )
+        for dtype, count in tensor.items()
     }
-    others = {str(dtype): _seconds(gpu, dtype, count, "vector") for dtype, count in vector.items()}
+    others = {
+        str(dtype): _seconds(gpu.peak_flops(dtype, "vector"), count)
+        for dtype, count in vector.items()
+    }
     together = sum(products.values())
     alone = max(others.values(), default=0.0)
     slowest = products if together > alone else others
@@ -77,8 +88,7 @@ def _compute(
     return max(together, alone) * 1e6, longest[0] if longest[1] else ""
 
 
-def _seconds(gpu: Gpu, dtype: Dtype, count: int, unit: Unit) -> float:
-    peak = gpu.peak_flops(dtype, unit)
+def _seconds(peak: float | None, count: int) -> float:
     return count / peak if peak else 0.0
 
 

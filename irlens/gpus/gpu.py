@@ -270,11 +270,12 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
         rates = self.rates.tensor if self.rates is not None else {}
         return rates.get("fp16", 0) / 2 * self.arch.units_per_sm
 
-    def peak_flops(self, dtype: Dtype, unit: Unit) -> float | None:
+    def peak_flops(self, dtype: Dtype, unit: Unit, *, in_fp32: bool = False) -> float | None:
         """Return the peak rate of dense operations at the boost clock, per second.
 
         Args:
-            unit: A product of fp16 or fp8 is taken to accumulate in fp16 where that is faster.
+            in_fp32: Whether tensor cores accumulate products of fp16 or fp8 in fp32; else they are
+                taken to do so in fp16 where that is faster.
 
         Returns:
             ``None`` if the product is not known, or one of its figures.
@@ -287,7 +288,8 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
             return None
         if dtype == "fp64" and not product.fp64_rates_known:
             return None
-        half_rate = product.half_rate_fp32_accumulation and dtype in ("tf32", "bf16")
+        sums = ("tf32", "bf16", *(("fp16", "fp8") if in_fp32 else ()))
+        half_rate = product.half_rate_fp32_accumulation and dtype in sums
         divisor = 2 if half_rate and unit == "tensor" else 1
         return product.units * product.clock * rates[dtype] / divisor
 

@@ -75,9 +75,12 @@ class MatrixInstruction(msgspec.Struct, frozen=True):
         left: Type of the left operand's elements: "fp16", "e4m3", "tf32". "" where the instruction
             does not say it.
         rate: The type by whose rate it multiplies: products of 4-bit types may run at that of 8.
+        sums: The type that it sums them up in; "" where the instruction does not say it, or scales
+            the operands.
     """
 
     name: str
     left: str
     right: str
     rate: Dtype
+    sums: str = ""

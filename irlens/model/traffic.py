@@ -208,6 +208,7 @@ class MatrixProduct(msgspec.Struct, frozen=True, kw_only=True):
         rate: The type by whose rate they are: "fp8" for products of e4m3 or of e2m1 by e4m3.
         on_tensor_cores: Whether tensor cores (AMD: matrix cores) multiply them.
         instruction: The matrix instruction; ``None`` without one.
+        sums: The type that its instruction sums up in; ``None`` where that does not say it.
         repeated: Products that are computed in its place: 3 for "tf32x3".
         slowdown: How many times as long it takes at the GPU's peak as in its operands' own type;
             ``None`` where the GPU does not multiply that, or a rate is unknown.
@@ -223,6 +224,7 @@ class MatrixProduct(msgspec.Struct, frozen=True, kw_only=True):
     rate: str | None = None
     on_tensor_cores: bool | None = None
     instruction: str | None = None
+    sums: str | None = None
     repeated: int = 1
     slowdown: float | None = None
     reason: str = ""

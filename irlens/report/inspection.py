@@ -422,7 +422,7 @@ class Inspection:
     @cached_property
     def roofline(self) -> Roofline | None:
         """Lower bounds of the launch's time."""
-        return find_roofline(self.traffic, self._gpu, self._provenance)
+        return find_roofline(self.traffic, self._gpu, self._provenance, self.products)
 
     @cached_property
     def mix(self) -> list[InstructionMix]:

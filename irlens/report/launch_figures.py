@@ -1,5 +1,6 @@
 """What a launch moves and its roofline: the figures that need arguments and a grid."""
 
+from collections.abc import Collection
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
@@ -24,6 +25,9 @@ import sys
 
 NO_LAUNCH = "the launch is unknown: --arg and --grid give its arguments and its grid"
 _NO_GRID = "the grid is unknown: --grid gives it"
+#: What products are computed in whose rates with sums in fp32 are published (NVIDIA, 'Ada' and 'RTX
+#: Blackwell GPU Architecture', "Peak FP16" and "Peak FP8 Tensor TFLOPS with FP32 Accumulate").
+_SUMMED = frozenset({"fp16", "e4m3", "e5m2", "e4m3 × e5m2", "e5m2 × e4m3"})
 #: Bytes in which memory delivers: an H200 reads 64 for each sector of 32 that stands alone.
 _DRAM_GRANULE = 64
 #: What evaluating untrusted text raises where it holds what no compiler writes. A report of
@@ -115,15 +119,24 @@ def _why_no_sectors(machine: Machine, traffic: Traffic) -> str:
 
 
 def find_roofline(
-    traffic: Traffic | None, gpu: Gpu | None, provenance: Provenance
+    traffic: Traffic | None,
+    gpu: Gpu | None,
+    provenance: Provenance,
+    products: Collection[MatrixProduct] = (),
 ) -> Roofline | None:
-    """Return the roofline of a launch; ``None`` where its bytes or the GPU are unknown."""
+    """Return the roofline of a launch; ``None`` where its bytes or the GPU are unknown.
+
+    Args:
+        products: The kernel's products, as they are computed.
+    """
     if traffic is None or gpu is None:
         return None  # "traffic" or "target" has the reason
     read, written = traffic.distinct_read_bytes, traffic.distinct_written_bytes
     tensor, vector = _operations(traffic)
     moved = None if read is None or written is None else read + written
-    result = roofline(gpu, moved, tensor, vector)
+    in_fp32 = {each.rate for each in products if _is_summed_in_fp32(each)}
+    in_fp32 -= {each.rate for each in products if not _is_summed_in_fp32(each)}
+    result = roofline(gpu, moved, tensor, vector, cast(set[Dtype], in_fp32))
     if moved and traffic.flops is not None:
         per_byte = sum(traffic.flops.values()) / moved
         result = msgspec.structs.replace(result, flops_per_byte=per_byte)
@@ -180,6 +193,11 @@ def survey(
     except _EVALUATION_ERRORS as error:
         reason = f"the {source.stage} cannot be evaluated: {type(error).__name__}"
         return traffic.Survey(Traffic(reason=reason))
+
+
+def _is_summed_in_fp32(product: MatrixProduct) -> bool:
+    """Whether a product is of types whose rates are published for sums in fp32, and has these."""
+    return product.sums == "fp32" and product.computed in _SUMMED
 
 
 def _operations(traffic: Traffic) -> tuple[dict[Dtype, int] | None, dict[Dtype, int] | None]:

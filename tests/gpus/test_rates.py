@@ -40,6 +40,17 @@ TENSOR: dict[str, dict[Dtype, float]] = {
     "rx7900xtx": {"bf16": 122.8, "fp16": 122.8, "int8": 122.8},
     "rx9070xt": {"fp16": 195, "fp8": 389, "int8": 389},
 }
+# Dense TFLOP/s "with FP32 Accumulate" (NVIDIA, 'Ada' and 'RTX Blackwell GPU Architecture'); those
+# of workstations have one rate for both.
+IN_FP32: dict[str, dict[Dtype, float]] = {
+    "rtx3090": {"fp16": 71, "bf16": 71},
+    "rtx4090": {"fp16": 165.2, "fp8": 330.3, "bf16": 165.2},
+    "rtx5090": {"fp16": 209.5, "fp8": 419, "fp4": 1676, "int8": 838},
+    "rtx5080": {"fp16": 112.6, "fp8": 225.1},
+    "l40s": {"fp16": 362, "fp8": 733},
+    "rtx6000-ada": {"fp16": 364.2, "fp8": 728.5},
+    "a100": {"fp16": 312},
+}
 VECTOR: dict[str, dict[Dtype, float]] = {
     "v100": {"fp64": 7.8, "fp32": 15.7, "fp16": 31.3},
     "t4": {"fp32": 8.1},
@@ -71,6 +82,14 @@ def _cases(table: dict[str, dict[Dtype, float]]) -> list[tuple[str, Dtype, float
 @each_row(("name", "dtype", "peak"), _cases(TENSOR))
 def test_tensor_peaks_are_those_of_data_sheets(name: str, dtype: Dtype, peak: float) -> None:
     found = gpus.find(name).peak_flops(dtype, "tensor")
+    assert found == pytest.approx(peak * 1e12, rel=0.02)
+
+
+@each_row(("name", "dtype", "peak"), _cases(IN_FP32))
+def test_geforce_cards_accumulate_in_fp32_at_half_the_rate(
+    name: str, dtype: Dtype, peak: float
+) -> None:
+    found = gpus.find(name).peak_flops(dtype, "tensor", in_fp32=True)
     assert found == pytest.approx(peak * 1e12, rel=0.02)
 
 

@@ -10,7 +10,7 @@ from irlens.analyze import traffic
 from irlens.analyze.facts import Provenance
 from irlens.gpus import find
 from irlens.model.capture import Capture, Stage
-from irlens.model.traffic import Traffic
+from irlens.model.traffic import MatrixProduct, Traffic
 from irlens.report import inspect
 from irlens.report.launch_figures import find_roofline
 
@@ -130,6 +130,34 @@ class TestRoofline:
         assert slow.compute_us is not None
         assert fast.compute_us is not None
         assert slow.compute_us > fast.compute_us
+
+    @pytest.mark.parametrize(
+        ("sums", "computed", "times"),
+        [
+            (["fp32"], "fp16", 2),
+            (["fp32", "fp32"], "fp16", 2),
+            (["fp32", "fp16"], "fp16", 1),
+            ([None], "fp16", 1),
+            (["fp32"], "e2m1", 1),  # no table has products of these in fp32
+        ],
+    )
+    def test_sums_in_fp32_take_longer_on_a_geforce(
+        self, sums: list[str | None], computed: str, times: int
+    ) -> None:
+        products = [
+            MatrixProduct(
+                line=1, source=None, operation="tt.dot", shape=(16, 8, 16), operands=computed,
+                computed=computed, rate="fp16", on_tensor_cores=True, sums=each,
+            )
+            for each in sums
+        ]  # fmt: skip
+        for name, expected in (("rtx4090", times), ("rtx6000-ada", 1), ("h100", 1)):
+            whole = find_roofline(self.MOVED, find(name), Provenance())
+            found = find_roofline(self.MOVED, find(name), Provenance(), products)
+            assert whole is not None
+            assert found is not None
+            assert whole.compute_us is not None
+            assert found.compute_us == pytest.approx(expected * whole.compute_us)
 
     def test_an_architecture_has_no_bandwidth(self) -> None:
         provenance = Provenance()

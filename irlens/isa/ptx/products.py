@@ -54,7 +54,8 @@ def matrix_instruction(instruction: Instruction) -> MatrixInstruction | None:
     if _KINDS.get(_kind(instruction)) == "fp4":
         rate = other = "fp4"
     name = f"mma.sync.{shape}" if is_sync else f"wgmma.{shape}"
-    return MatrixInstruction(name, left, right, rate) if rate == other else None
+    sums = "" if _kind(instruction).startswith("mx") else _TYPES[types[0]][0]
+    return MatrixInstruction(name, left, right, rate, sums) if rate == other else None
 
 
 def _kind(instruction: Instruction) -> str:
