@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from irlens.compiler.calls.argument_values import Argument, Tensor
+from irlens.compiler.calls.argument_values import Argument, Tensor, parse_value
 from irlens.compiler.calls.dtypes import DTYPES
 from irlens.compiler.calls.extents import Extents
 from irlens.compiler.calls.pointers import Addresses, Pointer, called_name, index_of, names_in
@@ -225,7 +225,7 @@ class _Example:
         sizes = {each for each in sizes if not _NO_STRIDE.search(each)}
         self._pointers = Addresses(tree, set(runtime), sizes, constexprs).pointers
         for name in runtime:
-            if _POINTER_NAME.search(name):
+            if _POINTER_NAME.search(name) and not is_stride(name):
                 self._pointers.setdefault(name, Pointer(contiguous=True))
         for name, pointer in self._pointers.items():
             own = [each for each in runtime if _stride_of(each, name, self._pointers)]
@@ -384,7 +384,8 @@ class _Example:
         if is_stride(name):
             return str(self._strides.get(name, 1))
         if name in uses.texts:
-            return uses.texts[name]
+            told = uses.texts[name]
+            return told if parse_value(told) == told else f"'{told}'"  # "none" is no keyword here
         if name in uses.dtypes:
             return "fp16"
         if name in uses.unrolled:  # it takes minutes to compile many iterations
@@ -395,11 +396,12 @@ class _Example:
             return str(self._tile(name))
         if name in uses.conditions or _FLAG_NAME.search(name):
             return "true"
-        if _FLOAT_NAME.search(name):
+        mode = uses.numbers.get(name)
+        if _FLOAT_NAME.search(name) and mode is None:
             return "0.000001" if "eps" in name.lower() else "0.5"
         found = next((value for pattern, value in _CONSTEXPRS if pattern.search(name)), None)
-        if found is None and (told := uses.numbers.get(name)) is not None:  # one of several modes
-            found = self._constant(told) if isinstance(told, str) else int(told)
+        if found is None and mode is not None:
+            found = self._constant(mode) if isinstance(mode, str) else int(mode)
         return str(8 if found is None else found)
 
     def _tile(self, name: str) -> int:

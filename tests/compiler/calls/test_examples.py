@@ -408,7 +408,7 @@ def test_shapes_are_consistent_with_strides() -> None:
 def test_a_parameter_that_strides_advance_stays_the_pointer() -> None:
     values = suggested("""
     @triton.jit
-    def norm(X, stride_row, N, rows, B: tl.constexpr):
+    def norm(X, X_ptr_other_stride, stride_row, N, rows, B: tl.constexpr):
         row = tl.program_id(0) * rows
         X += row * stride_row
         for _ in range(row, row + rows):
@@ -417,6 +417,7 @@ def test_a_parameter_that_strides_advance_stays_the_pointer() -> None:
     """)
     assert values["X"].startswith("fp32[")
     assert values.get("stride_row", "").isdecimal()
+    assert "[" not in values.get("X_ptr_other_stride", "")
 
 
 def test_strides_that_do_not_follow_from_given_tensors_are_told() -> None:
@@ -446,17 +447,19 @@ def test_a_stride_may_be_the_extent_of_a_tile() -> None:
 
 def test_a_mode_is_one_that_the_source_compares_it_with() -> None:
     source = """
-    def k(x_ptr, MODE: tl.constexpr, CASTING: tl.constexpr, OTHER: tl.constexpr):
+    def k(x_ptr, MODE: tl.constexpr, CASTING: tl.constexpr, OTHER: tl.constexpr,
+          loss_p: tl.constexpr, reduction: tl.constexpr):
         if MODE == 3:
             tl.store(x_ptr, 1)
         elif MODE == 5:
             tl.store(x_ptr, 2)
-        if CASTING == _LLAMA or OTHER == _ABSENT:
+        if CASTING == _LLAMA or OTHER == _ABSENT or loss_p == 1 or reduction == "none":
             tl.store(x_ptr, 3)
     """
-    constexprs = ["MODE", "CASTING", "OTHER"]
+    constexprs = ["MODE", "CASTING", "OTHER", "loss_p", "reduction"]
     options = example_options(constexprs, ["x_ptr"], constexprs, source, constant={"_LLAMA": 0}.get)
-    assert options[:3] == ["--set MODE=3", "--set CASTING=0", "--set OTHER=8"]
+    assert options[:4] == ["--set MODE=3", "--set CASTING=0", "--set OTHER=8", "--set loss_p=1"]
+    assert shlex.split(options[4]) == ["--set", "reduction='none'"]
 
 
 def test_a_descriptor_takes_the_strides_that_no_address_needs() -> None:
