@@ -31,6 +31,7 @@ class PlannedVariant(msgspec.Struct, frozen=True):
         names: Values that expressions about the variant may use: constexprs, compile options,
             sizes and arguments that are numbers.
         options: The compile options that are numbers, flags or texts, defaults included.
+        tuned: The names that the kernel's autotuners set.
     """
 
     request: Request
@@ -38,6 +39,7 @@ class PlannedVariant(msgspec.Struct, frozen=True):
     names: dict[str, ConstexprValue]
     specialization: tuple[Specialized, ...] = ()
     options: dict[str, ConstexprValue] = {}
+    tuned: tuple[str, ...] = ()
 
     @property
     def args(self) -> dict[str, ConstexprValue]:
@@ -184,6 +186,7 @@ def _plan(request: Request, triton: str, session: KernelSession) -> list[Planned
                 {**values, **call.sizes, **numbers},
                 found,
                 {name: value for name, value in values.items() if name in known},
+                tuple(kernel.tuned()),
             )
         )
     return variants

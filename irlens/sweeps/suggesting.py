@@ -10,7 +10,7 @@ import msgspec
 from irlens import gpus
 from irlens.compiler import Request, find_kernel
 from irlens.compiler.planning import PlannedVariant
-from irlens.model.config import LAUNCH_OPTIONS
+from irlens.model.config import LAUNCH_OPTIONS, ConstexprValue
 from irlens.model.errors import IrlensError
 from irlens.model.estimate import RESOLUTION, TimeEstimate
 from irlens.model.label import setting_labels
@@ -361,7 +361,10 @@ def _without_derived(request: Request, pool: WorkerPool) -> Request:
 def _varied(variant: PlannedVariant) -> dict[str, int]:
     """Return the settings of a configuration that its neighbours vary.
 
-    A constexpr that the description computes by a formula follows from the problem's size.
+    A constexpr that the description computes by a formula follows from the problem's size. Of an
+    autotuned kernel the constexprs that no configuration sets are the problem; of another one those
+    that look like sizes of the data, unless the grid follows from them: a launch as large as before
+    may access as many bytes, others, and for another result.
     """
     request = variant.request
     description = find_kernel(request.kernel).description
@@ -370,7 +373,14 @@ def _varied(variant: PlannedVariant) -> dict[str, int]:
     blocks = [name for name in (*described, *request.settings) if name not in LAUNCH_OPTIONS]
     names = dict.fromkeys(name for name in blocks if name in given or name in request.settings)
     varied = {name: variant.names.get(name) for name in ("num_warps", "num_stages")}
-    varied |= {name: variant.names[name] for name in names if is_block_size(variant.names[name])}
+    blocks = [name for name in names if is_block_size(variant.names[name])]
+    if tuned := set(variant.tuned) - set(LAUNCH_OPTIONS):
+        blocks = [name for name in blocks if name in tuned]
+    elif description is None:
+        grid = {name for each in request.grid for name in re.findall(r"[A-Za-z_]\w*", str(each))}
+        sizes = _sizes(request, {name: variant.names[name] for name in blocks})
+        blocks = [name for name in blocks if name not in sizes or name in grid]
+    varied |= {name: variant.names[name] for name in blocks}
     return {
         name: value
         for name, value in varied.items()
@@ -378,7 +388,7 @@ def _varied(variant: PlannedVariant) -> dict[str, int]:
     }
 
 
-def _sizes(request: Request, settings: Mapping[str, int]) -> set[str]:
+def _sizes(request: Request, settings: Mapping[str, ConstexprValue]) -> set[str]:
     """Return the constexprs that look like sizes of the data: as large as a tensor's dimension."""
     texts = [value for value in request.args.values() if isinstance(value, str)]
     extents = {int(each) for text in texts for each in re.findall(r"\d+", text.partition("[")[2])}

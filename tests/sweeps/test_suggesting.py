@@ -16,7 +16,7 @@ from irlens.model.estimate import TimeEstimate, TimeStep
 from irlens.model.suggestion import Suggestion
 from irlens.model.sweep import Result, Trial
 from irlens.render import Options, render
-from irlens.sweeps.suggesting import Limits, Reached, _changed, _tried, suggest
+from irlens.sweeps.suggesting import Limits, Reached, _changed, _tried, _varied, suggest
 from irlens.sweeps.tasks import (
     Answered,
     Compiled,
@@ -237,6 +237,31 @@ def test_a_neighbour_is_launched_with_a_grid_that_follows_it(
     ):
         changed = _changed(msgspec.structs.replace(request, grid=grid), {"BLOCK_SIZE": 2048})
         assert (changed.grid, changed.settings["BLOCK_SIZE"]) == (grid if kept else (), 2048)
+
+
+@pytest.mark.parametrize(
+    ("tuned", "grid", "varied"),
+    [
+        (("TILE", "num_warps"), ("32",), {"TILE"}),
+        ((), ("32",), {"TILE", "BT"}),
+        ((), ("cdiv(128, K)",), {"TILE", "BT", "K"}),
+        (("num_warps",), ("32",), {"TILE", "BT"}),
+    ],
+)
+def test_sizes_of_the_problem_are_no_settings(
+    h100: Target, tmp_path: Path, tuned: tuple[str, ...], grid: tuple[str, ...], varied: set[str]
+) -> None:
+    """A launch of half the heads, each twice as wide, accesses as many bytes."""
+    file = tmp_path / "undescribed.py"
+    file.write_text(
+        "import triton, triton.language as tl\n@triton.jit\ndef k(x, H: tl.constexpr,"
+        " K: tl.constexpr, BT: tl.constexpr, TILE: tl.constexpr):\n    tl.store(x, 0)\n"
+    )
+    settings: dict[str, ConstexprValue] = {"H": 16, "K": 128, "BT": 64, "TILE": 32}
+    args: dict[str, ConstexprValue] = {"x": "fp16[2, 16, 64, 128]"}
+    request = Request(kernel=f"{file}:k", target=h100, settings=settings, args=args, grid=grid)
+    variant = PlannedVariant(request, "3.9.0", {**settings, "num_warps": 4}, tuned=tuned)
+    assert _varied(variant).keys() == {"num_warps", *varied}
 
 
 @pytest.mark.parametrize(
