@@ -71,7 +71,10 @@ def _asked(facts: Facts) -> str:
         option = f"waves_per_eu={waves}"
         of_lane = arch.registers_per_partition // arch.warp_size
         most = of_lane // waves // unit * unit
-    if most is None or most >= arch.registers_per_thread or held <= most - unit:
+    without = arch.registers_per_thread
+    if facts.threads:  # the CTA must fit, whatever is asked for
+        without = min(without, arch.registers_per_block // facts.threads // unit * unit)
+    if most is None or most >= without or held <= most - unit:
         return ""
     return f"{option} leaves a {facts.words.thread} {most} registers: leave it out; or "
 

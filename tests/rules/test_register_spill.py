@@ -42,6 +42,19 @@ def test_names_the_option_that_leaves_too_few_registers(
     assert look(CODE, "tile_sum.py", target, **tile) == []
 
 
+@pytest.mark.parametrize(
+    ("target", "option", "warps"), [("mi300x", "waves_per_eu=4", 16), ("h100", "maxnreg=64", 32)]
+)
+def test_an_option_that_leaves_what_the_cta_leaves_anyway_is_not_blamed(
+    look: Look, target: str, option: str, warps: int
+) -> None:
+    """All threads of the CTA share the registers: without the option they have no more."""
+    name, _, value = option.partition("=")
+    tile = {"SIZE": 131072, "STAGES": 1, "num_warps": warps}
+    (finding,) = look(CODE, "tile_sum.py", target, **tile, **{name: int(value)})
+    assert option not in finding.hint
+
+
 def test_registers_that_amd_spills_to_agprs_are_not_in_memory(
     facts_of: Callable[..., Facts],
 ) -> None:
