@@ -104,6 +104,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         texts = {name: value for name, value in self.args.items() if isinstance(value, str)}
         return {name: value.partition("[")[0] for name, value in texts.items() if "[" in value}
 
+    def own_constexprs(self) -> dict[str, ConstexprValue]:
+        """Return the constexprs that are not compile options, too, as ``num_warps`` may be."""
+        options = {*LAUNCH_OPTIONS, *(self.options or {})}
+        return {name: value for name, value in self.constexprs.items() if name not in options}
+
     def fixed_values(self) -> dict[str, ConstexprValue]:
         """Return the values of the constexprs that say what is computed."""
         return {n: self.constexprs[n] for n in self.fixed if n in self.constexprs}

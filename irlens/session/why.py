@@ -319,11 +319,17 @@ class _Laboratory:
         """
         experiments: list[Experiment] = []
         proof, left = None, len(changes)
+        in_vain: dict[str, int] = {}
         for change in changes:
+            constexpr = self._constexpr(change)
+            if constexpr and constexpr[1] > in_vain.get(constexpr[0], constexpr[1]):
+                continue
             experiment = self._try(finding, change, passes=not experiments)
             if experiment is None:
                 continue
             experiments.append(experiment)
+            if constexpr and self._is_in_vain(finding, change, experiment):
+                in_vain.setdefault(*constexpr)
             left -= 1
             removes = experiment.gone and (experiment.is_cause or change.against is None)
             if removes and proof is None:
@@ -331,6 +337,28 @@ class _Laboratory:
             if (removes and not _is_slower(experiment)) or not left:
                 break
         return experiments, proof
+
+    def _constexpr(self, change: Change) -> tuple[str, int] | None:
+        """Return the constexpr that a change alone sets to a number; ``None`` for others."""
+        if change.ttir or len(change.settings) != 1:
+            return None
+        ((name, value),) = change.settings.items()
+        is_number = value.isdecimal() and name in self.report.config.constexprs
+        return (name, int(value)) if is_number else None
+
+    def _is_in_vain(self, finding: Finding, change: Change, experiment: Experiment) -> bool:
+        """Whether still larger values of a change's constexpr leave the finding, too.
+
+        It may not be the blamed dimension at all; and what does not fit, or is spilled, fits even
+        less in a larger tile, which LLVM compiles for minutes.
+        """
+        if experiment.gone is None:
+            return True
+        if experiment.gone:
+            return False
+        if self._outcomes.of(self._recompile(change)).findings(_SPILL):
+            return True
+        return change.grows is not None and change.grows not in self._grown(finding, change)
 
     def _holders(self) -> str:
         """Return what holds the registers: the cause where a change frees them, else likely it."""
@@ -488,16 +516,20 @@ class _Laboratory:
 
     def _grows_alone(self, finding: Finding, change: Change) -> bool:
         """Whether a change makes the blamed dimension of the tile longer, and no other."""
+        return change.grows is not None and self._grown(finding, change) == [change.grows]
+
+    def _grown(self, finding: Finding, change: Change) -> list[int]:
+        """Return the dimensions of a finding's tile that a change changes, from the end (-1)."""
         changed = CaptureCode(self._recompile(change)).source
-        if change.grows is None or changed is None:
-            return False
+        if changed is None:
+            return []
         shapes = []
         for module in (self._module, changed.named):
             tile = Symptom(finding, module, self.report.config).operation(*ACCESSES, *DOTS)
             kinds = (tile.result_type, *tile.types) if tile is not None else ()
             shapes.append(next((each.shape for each in kinds if isinstance(each, Tensor)), ()))
         rank, pairs = len(shapes[0]), enumerate(zip(*shapes, strict=False))
-        return [n - rank for n, (one, other) in pairs if one != other] == [change.grows]
+        return [n - rank for n, (one, other) in pairs if one != other]
 
     def _frees_what_holds(self, finding: Finding, outcome: Outcome) -> bool:
         """Whether the lines that hold most registers account for those that a change frees."""

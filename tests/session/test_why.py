@@ -929,3 +929,23 @@ def test_a_fence_before_one_of_two_loads_is_not_why_both_are_awaited() -> None:
     assert "fence" not in found.cause
     assert found.proof == "refuted"
     assert not any("gfx942" in each.change for each in found.experiments)
+
+
+def test_a_larger_tile_is_tried_no_further_where_it_is_in_vain(tmp_path: Path) -> None:
+    """Some constexprs are no dimension of the tile, or options of the compiler."""
+    file = tmp_path / "k.py"
+    file.write_text(
+        "import triton\nimport triton.language as tl\n\n@triton.jit\n"
+        "def k(x, y, n, ROWS: tl.constexpr, K: tl.constexpr, TOTAL: tl.constexpr,\n"
+        "      matrix_instr_nonkdim: tl.constexpr):\n"
+        "    i, j = tl.arange(0, ROWS), tl.arange(0, K // 32)\n"
+        "    at = i[:, None] * n + j[None, :]\n"
+        "    tl.store(y + at, tl.load(x + at) * TOTAL)\n"
+    )
+    settings = {"ROWS": "64", "K": "256", "TOTAL": "64", "matrix_instr_nonkdim": "16"}
+    args = {"x": "int8[64, 4096]", "y": "int8[64, 4096]", "n": "4096"}
+    found, *_ = _explained(f"{file}:k", "gfx942", settings, args, "IRL302")
+    tried = [each.change for each in found.experiments]
+    assert {"K=512", "K=1024", "TOTAL=128"} <= set(tried)
+    assert not {"TOTAL=256", "TOTAL=512", "ROWS=256", "ROWS=512"} & set(tried)
+    assert not any("nonkdim" in each for each in tried)

@@ -197,19 +197,20 @@ def larger_tile(
     Args:
         blamed: The dimension that is blamed, from the end (-1); ``None`` if unknown.
     """
+    constexprs = symptom.config.own_constexprs()
     kinds = (operation.result_type, *operation.types)  # a product's result has its M and N
     tensor = next((each for each in kinds if isinstance(each, Tensor)), None)
     short = {extent for extent in tensor.shape if 1 < extent < enough} if tensor else set()
     sizes = {
         name: value
-        for name, value in symptom.config.constexprs.items()
+        for name, value in constexprs.items()
         if isinstance(value, int) and value in short
     }
     if tensor is not None and blamed is not None and tensor.shape[blamed] not in sizes.values():
         extent = tensor.shape[blamed]  # may be computed from a constexpr, as BLOCK_K // 32
         multiples = {
             name: value
-            for name, value in symptom.config.constexprs.items()
+            for name, value in constexprs.items()
             if isinstance(value, int) and value > extent and value % extent == 0
         }
         sizes = dict(sorted(multiples.items(), key=lambda each: each[1] in tensor.shape)) or sizes

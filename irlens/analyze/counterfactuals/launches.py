@@ -156,7 +156,7 @@ def _reads_arguments(module: Module, operations: Sequence[Operation], loop: Oper
 
 def _other_tiles(symptom: Symptom, times: int, divided: int) -> Iterator[Change]:
     """Yield each extent of the tiles multiplied and divided, one at a time."""
-    for name, value in symptom.config.constexprs.items():
+    for name, value in symptom.config.own_constexprs().items():
         if not isinstance(value, int) or value < _LEAST_EXTENT or "GROUP" in name.upper():
             continue
         if value.bit_count() == 1:
