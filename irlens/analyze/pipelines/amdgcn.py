@@ -219,10 +219,10 @@ class _Finder:
             return msgspec.structs.replace(flying, reason="; ".join(filter(None, reasons)))
         ahead = {n: trace.ahead(n, kind) for n in reads}
         filled = with_depth(record, trace, reads, ahead, copies)
-        if filled.achieved_stages is None:
+        if filled.achieved_stages is None and not trace.is_shifted:
             return filled
         filled = _in_flight(filled, queue, reads, copies, traffic)
-        if traffic.times is not None:
+        if traffic.times is not None and filled.achieved_stages is not None:
             filled, of_source = _with_unknown_depth(filled, traffic.times), {}
         left_over = LEFT_OVER if trace.factor == 1 else ""
         notes = filter(None, (filled.reason, left_over, _scalar_note(trace, of_source)))

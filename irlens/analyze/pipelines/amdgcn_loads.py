@@ -27,6 +27,9 @@ COPIES_DIFFER = (
     "the loop is unrolled, and its copies run ahead by different distances, of which the least"
     " counts"
 )
+SHIFTED = (
+    "the loop is unrolled, and the computation of one iteration comes after the loads of the next"
+)
 NOT_FOLLOWED = "the first use of the loaded data was not found"
 
 #: How far each load of a loop runs ahead, by its position; ``None`` if unknown.
@@ -57,6 +60,8 @@ def with_depth(
     if not exposed:
         if len(known) < len(ahead) or any(each.prefetch is None for each in known.values()):
             return msgspec.structs.replace(record, reason=NOT_FOLLOWED)
+        if trace.is_shifted:  # distances in source iterations say little there
+            return msgspec.structs.replace(record, reason=SHIFTED)
         differ = not _copies_agree([each.prefetch or 0 for each in known.values()], copies)
         if differ:
             known = _least(trace, known)

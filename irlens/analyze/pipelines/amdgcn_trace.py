@@ -94,6 +94,7 @@ class LoopTrace:
     Attributes:
         starts: Positions where the iterations of the source start; only the first one where LLVM
             has interleaved them.
+        is_shifted: Whether the computation of a source iteration comes after the next one's loads.
     """
 
     def __init__(
@@ -126,6 +127,7 @@ class LoopTrace:
         self._computed = [0, *accumulate(self._compute)]
         self._unpacked = [0, *accumulate(self._unpacking(kinds))]
         self._queues: dict[memory.Counter, Queue | None] = {}
+        self.is_shifted = False
         self.starts = self._unrolled()
 
     def _addressing(self) -> set[int]:
@@ -170,7 +172,10 @@ class LoopTrace:
         rounds, at = queue.retired[load]
         steps = rounds * len(self.body) + at - load
         wait = self._distance(load, rounds, at)
-        flight = min(wait + self._hides(load, wait, at), self._computing(load, rounds, at))
+        computing = self._computing(load, rounds, at)
+        flight = min(wait + self._hides(load, wait, at), computing)
+        if self.is_shifted and computing < _MAX_ITERATIONS:
+            flight = computing
         bounds: tuple[int, int | None] | None
         if kind == "direct-to-lds":
             used = wait if self._lds_read_after(at) else wait + 1
@@ -293,6 +298,7 @@ class LoopTrace:
             apart = all(self._computes(*each) or self._hands_over(*each) for each in between)
             even = len({location for _, location in origins}) > 1 or self._compute_alike(firsts)
             if apart and even and all(part == parts[0] for part in parts):
+                self.is_shifted = not all(self._computes(*each) for each in between)
                 return self._starts(firsts, lasts)
         return [0]
 
