@@ -32,7 +32,7 @@ from irlens.isa.sass.control_flow import (
     is_for_divergence,
 )
 from irlens.isa.sass.operands import WORD, Step, ThreadInputs, position
-from irlens.isa.sass.semantics.predicates import reduces_argument
+from irlens.isa.sass.semantics.predicates import compared_floats, reduces_argument
 from irlens.isa.sass.timing import is_tensor_memory_product
 
 #: Blocks that a path may run through, repetitions included.
@@ -186,6 +186,8 @@ class _Walk:
         self.count = 0
         self.segments: list[Segment] = []
         self.skipped: set[int] = set()
+        #: Where the other lanes go on, by the last block of the first ones' way.
+        self.others: dict[int, int] = {}
         self.entered: list[Entered] = []
 
     def path(self) -> Path:
@@ -206,7 +208,7 @@ class _Walk:
             steps = self.steps.get(block)
             for step in self._compile(block) if steps is None else steps:
                 step(self.state)
-            block = self._next(block)
+            block = self.others.pop(block, None) or self._next(block)
             self._leave(block, current)
         if self.count >= _MOST_BLOCKS:
             raise UnknownPathError(f"a warp runs through more than {_MOST_BLOCKS:,} blocks")
@@ -344,6 +346,10 @@ class _Walk:
     ) -> int | None:
         """Go on at a branch on data: after what it may skip, or the longer way if that is a loop.
 
+        Where floating-point numbers choose between two ways, as in the hyperbolic tangent, lanes of
+        a warp choose differently, and it takes both: an H200 executes 77 million instructions of a
+        GEGLU, 75 million with both ways of each tangent, and 55 million with one.
+
         Raises:
             UnknownPathError: It leads back, or out of a loop.
         """
@@ -361,7 +367,21 @@ class _Walk:
         if not self.machine._headers.isdisjoint(range(following, target)):
             # Most of the work may be in the loop: most programs go the longer way.
             return max(target, following, key=self.machine.reached)
+        if self._parts(block, last, target):
+            self.others[target - 1] = target
+            return following
         return target
+
+    def _parts(self, block: int, last: Instruction, target: int) -> bool:
+        """Whether lanes that branch and lanes that do not both have code to run, and then meet."""
+        way = self.machine.ends[target - 1]
+        if way.effect != "branches" or way.conditions or way.target is None or way.target <= target:
+            return False
+        if self.machine.ends[way.target].effect != "meets":
+            return False
+        tested = {each.register for each in conditions(last)}
+        before = (self.section.instructions[at] for at in self.flow.blocks[block].indices)
+        return any(not tested.isdisjoint(compared_floats(each)) for each in before)
 
     def _retries(self, block: int, target: int) -> bool:
         """Whether a branch leads back to a compare-and-swap and to no other access of memory.

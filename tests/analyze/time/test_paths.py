@@ -203,6 +203,40 @@ def test_a_loop_whose_bound_is_known_contents_of_a_tensor(
     assert finder.follow(known).counts()[1] == rounds
 
 
+TWO_WAYS = """
+.section .text.k,"ax",@progbits
+k:
+.text.k:
+        /*0000*/                   LDG.E R4, desc[UR6][R2.64] ;
+        /*0010*/                   BSSY B0, `(.L_x_2) ;
+        /*0020*/                   FSETP.GE.AND P0, PT, R4, 0.60000002384185791016, PT ;
+        /*0030*/              @!P0 BRA `(.L_x_0) ;
+        /*0040*/                   FADD R5, R5, 1 ;
+        /*0050*/                   BRA `(.L_x_1) ;
+.L_x_0:
+        /*0060*/                   FMUL R5, R5, 2 ;
+.L_x_1:
+        /*0070*/                   BSYNC B0 ;
+.L_x_2:
+        /*0080*/                   EXIT ;
+"""
+
+
+def test_a_warp_whose_lanes_part_takes_both_ways() -> None:
+    """An H200 executes both ways of the hyperbolic tangent: its argument decides, lane by lane."""
+
+    def counts(text: str) -> list[int]:
+        found = machine(text).follow(ThreadInputs({}, {}))
+        assert found.skipped == {1}
+        return [found.counts()[n] for n in range(6)]
+
+    assert counts(TWO_WAYS) == [1] * 6
+    skipping = TWO_WAYS.replace("BRA `(.L_x_1)", "FADD R5, R5, 3")  # one way, and more of the other
+    assert counts(skipping)[2:4] == [0, 1]
+    of_integers = TWO_WAYS.replace("FSETP.GE.AND", "ISETP.GE.AND")  # a lock, one for all lanes
+    assert counts(of_integers)[2:4] == [0, 1]
+
+
 def test_a_loop_that_data_may_skip_is_unknown() -> None:
     text = LOOP.replace(
         "        /*0010*/                   MOV R0, RZ ;\n",

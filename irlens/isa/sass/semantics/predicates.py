@@ -1,8 +1,8 @@
 """What sets, combines, packs and reads predicates."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from irlens.isa.sass import Instruction
+from irlens.isa.sass import Instruction, Register
 from irlens.isa.sass.operands import (
     WORD,
     Form,
@@ -93,6 +93,13 @@ def reduces_argument(instruction: Instruction) -> bool:
     return instruction.opcode == "FSETP" and any(
         each.text == "105615" for each in instruction.operands
     )
+
+
+def compared_floats(instruction: Instruction) -> Sequence[Register]:
+    """Return the predicates that a comparison of floating-point numbers sets, none of others."""
+    if instruction.opcode not in ("FSETP", "DSETP", "HSETP2"):
+        return ()
+    return [register for each in instruction.operands[:2] for register in each.registers]
 
 
 def compare_argument(form: Form) -> Step | None:
