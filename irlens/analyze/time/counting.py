@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from irlens.analyze.traffic import Repetition
 
 _LANES = 32
-#: Of the loads of a place, the part of one that rounds down to none.
-_ROUNDED = 0.25
+#: What is no part of a load.
+_NONE = 1e-6
 #: Bytes of the L1 that are never shared memory: of 256 KB on an H100 at most 228 are, of 192 on an
 #: A100 164, of 128 on an L40S 100 ("CUDA C++ Programming Guide", compute capabilities).
 _L1_ALONE = 28 << 10
@@ -114,23 +114,37 @@ class Repeated(NamedTuple):
 
     Attributes:
         tiles: Part of their tiles that hold nothing new, 0..1.
-        others: Part of the requests for the other tiles that ask for nothing new.
+        others: Part of the requests for the other tiles that ask for nothing new, by access of the
+            ttir: an unrolled loop has several of one place.
     """
 
     tiles: float
-    others: float
+    others: tuple[float, ...]
 
     @classmethod
     def of(cls, accesses: "Sequence[Repetition]") -> "Repeated":
         """Return that of the accesses of a place."""
         renewed = max(min(1.0, each.new / (each.of_tiles or 1.0)) for each in accesses)
-        new, touched = sum(each.new for each in accesses), sum(each.touched for each in accesses)
-        asked = renewed * touched
-        return cls(1 - renewed, max(0.0, 1 - new / asked) if asked else 1.0)
+        asked = [renewed * each.touched for each in accesses]
+        others = (
+            max(0.0, 1 - each.new / of_access) if of_access else 1.0
+            for each, of_access in zip(accesses, asked, strict=True)
+        )
+        return cls(1 - renewed, tuple(others))
 
-    def bringing(self, loads: int) -> int:
-        """Return how many of a place's loads bring what is new of a tile: the first ones."""
-        return ceil((1 - self.others) * loads - _ROUNDED)
+    def bringing(self, loads: Sequence[int]) -> list[int]:
+        """Return which of a place's loads bring what is new of a tile: the first of each access.
+
+        A single new sector is one that a warp waits for.
+        """
+        each, left = divmod(len(loads), len(self.others))
+        others = self.others if not left else (mean(self.others),)
+        each = each if not left else len(loads)
+        return [
+            load
+            for number, other in enumerate(others)
+            for load in loads[number * each :][: ceil((1 - other) * each - _NONE)]
+        ]
 
 
 class CostedLaunch(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -342,7 +356,7 @@ def _cycles_by_rounds(
             at[each.locations[0]].append(index)
     known = [(at[place], each) for place, each in launch.repeated.items()]
     share = min((each.tiles for _, each in known if each.tiles), default=0.0)
-    always = {n for loads, each in known for n in loads[each.bringing(len(loads)) :]}
+    always = {n for loads, each in known for n in {*loads}.difference(each.bringing(loads))}
     at_times = {n for loads, each in known if each.tiles for n in loads}
     found = []
     for part, repeats in ((1 - share, always), (share, always | at_times)):
