@@ -42,6 +42,17 @@ def test_a_finding_of_a_kernel_is_proved() -> None:
     assert run("explain", "softmax", "narrow-access", *RAGGED[1:]).out == ran.out
 
 
+def test_without_a_finding_all_of_a_kernel_are_explained() -> None:
+    """A kernel's name with options, or one that is nothing else."""
+    ran = run("explain", *RAGGED)
+    assert ran.code == 0, ran.err
+    assert ran.out == run("inspect", *RAGGED, "--why").out
+    assert "IRL301 at softmax.py:50" in ran.out
+    assert "no findings to explain" in run("explain", "softmax").out
+    assert run("explain", "spill").out.startswith("# Spill (term)")
+    assert "spill_kernel" in run("explain", "spill", "-t", "sm_75", "-a", "n_cols=64").out
+
+
 @pytest.mark.parametrize("form", ["json", "markdown", "html"])
 def test_every_finding_is_explained_or_named(form: str) -> None:
     ran = run("inspect", *RAGGED, "--why", "--format", form)
@@ -147,7 +158,7 @@ def test_a_triton_that_prints_no_passes_leaves_the_proof(
     [
         (("explain", "softmax", "IRL203", "-t", "h100"), "has no finding IRL203"),
         (("explain", "softmax", "IRL999", "-t", "h100"), "unknown finding 'IRL999'"),
-        (("explain", "IRL301", "-t", "h100"), "options need KERNEL and the finding"),
+        (("explain", "IRL301", "-t", "h100"), "options need KERNEL: irlens explain"),
         (("explain", "nosuch", "IRL301", "-t", "h100"), "nosuch"),
         (("inspect", "softmax", "--why", "--stage", "ptx"), "--why explains the findings alone"),
     ],

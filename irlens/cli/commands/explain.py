@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import click
 import msgspec
@@ -15,22 +16,24 @@ from irlens.model.errors import UnknownNameError
 from irlens.render import check_format
 from irlens.session import Configurations
 
-_HELP = """Explain a finding, a figure or a term of a report; or why a kernel has a finding.
+_HELP = """Explain a finding, a figure or a term of a report; or why a kernel has its findings.
 
 NAME is a finding's code (IRL201) or name (pipeline-shallower), a figure's name
 (groups-in-flight) or path in the JSON report (occupancy.waves), or a term of the glossary
 (tail-wave). Without NAME, lists all of them.
 
-With KERNEL, NAME is a finding that it has. Names the compiler's pass that decides it, the
-operation before that pass, and what the compiler says; then compiles the kernel again with the
-blamed cause alone changed (an attribute in the ttir, num_warps, the target). If the finding goes,
-the explanation is proved. The effect on the estimated time is said, too.
+With KERNEL, NAME is a finding that it has; without NAME, explains all that it has. Names the
+compiler's pass that decides it, the operation before that pass, and what the compiler says; then
+compiles the kernel again with the blamed cause alone changed (an attribute in the ttir, num_warps,
+the target). If the finding goes, the explanation is proved. The effect on the estimated time is
+said, too.
 
 \b
 irlens explain IRL201
 irlens explain groups-in-flight
 irlens explain bank-conflict
 irlens explain softmax IRL301 --arg n_cols=781 --arg input_row_stride=781
+irlens explain softmax --target h100
 """
 
 
@@ -53,10 +56,10 @@ def command(settings: _Settings) -> Exit:
     """Print the documentation of a name, or list all names; or explain a kernel's finding."""
     first, writing = settings.kernel, settings.writing
     plain = settings.selection.is_empty and writing.form == "text"
-    if first is not None and len(settings.name) == 1 and not (plain and _is_term(settings)):
+    if first is not None and _is_of_kernel(first, settings.name, plain=plain):
         return show_reasons(first, settings.selection, writing, settings.name)
     if not plain:
-        raise click.UsageError("options need KERNEL and the finding: irlens explain softmax IRL203")
+        raise click.UsageError("options need KERNEL: irlens explain softmax IRL203 --target h100")
     if first is None:
         output.write("\n".join(_lists()), None, paged=True)
         return Exit.OK
@@ -84,12 +87,29 @@ def show_reasons(
     return Exit.INTERRUPTED if explanations.left else Exit.OK
 
 
-def _is_term(settings: _Settings) -> bool:
-    """Whether both words are one name, written without quotes: in flight."""
+def _is_of_kernel(first: str, names: tuple[str, ...], *, plain: bool) -> bool:
+    """Whether the words are a kernel, and perhaps a finding of it.
+
+    Args:
+        plain: Whether no option says that they are; words without options may be one name, written
+            without quotes: in flight.
+    """
+    if names:
+        return len(names) == 1 and not (plain and _is_term(f"{first} {names[0]}"))
+    if plain and _is_term(first):
+        return False
+    from irlens.compiler.sources.lookup import known_files
+
+    is_kernel = first in known_files() or ".py" in first or Path(first).exists()
+    return is_kernel or not (plain or _is_term(first))
+
+
+def _is_term(name: str) -> bool:
+    """Whether a finding, a figure or a term has a name."""
     from irlens.session.explain import explain
 
     with suppress(UnknownNameError):
-        return bool(explain(f"{settings.kernel} {settings.name[0]}"))
+        return bool(explain(name))
     return False
 
 
