@@ -26,7 +26,8 @@ With rows of 64 fp32, all elements of a column lie in one bank.
 ## What to do
 
 * Transpose data that does not come through shared memory: with `num_stages=1` for this loop the
-  compiler converts between layouts and pads.
+  compiler converts between layouts and pads. Each iteration then waits for its loads: measure it,
+  since a transpose has been slower so where the estimate was lower.
 * Or read along the rows and store along the other dimension: for a small tile that may cost less
   (measure it, and see IRL302).
 * An operand that is unpacked from 4-bit weights: keep the weights in memory with K contiguous, or
