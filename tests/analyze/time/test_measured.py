@@ -107,9 +107,9 @@ def test_times_that_differ_by_more_than_noise_are_in_order() -> None:
 def test_kinds_that_no_constant_is_fitted_to() -> None:
     model = benchmark()
     rows = model.load(model.OTHERS)
-    assert len(rows) == 499
+    assert len(rows) == 731
     scores = model.by_kind(rows, H200)
-    assert len(scores) == 28
+    assert len(scores) == 43
     assert median(each.error for each in scores.values()) < 0.06
     firsts = [ratio for each in scores.values() for ratio in each.first]
     assert geometric_mean(firsts) < 1.02
