@@ -315,13 +315,15 @@ def test_pytorch_describes_the_target_while_a_file_is_loaded(
 def test_a_pytorch_for_no_gpu_names_the_toolkit_of_the_target(product: str) -> None:
     """Libraries define kernels where it is new enough."""
     version = pytest.importorskip("torch").version
-    if version.cuda is not None or version.hip is not None:
+
+    def toolkits() -> tuple[str | None, str | None]:
+        return version.cuda, version.hip
+
+    if toolkits() != (None, None):
         pytest.skip("PyTorch was built for a GPU")
     with described_to_torch(gpus.find(product).target, "12.9"):
-        assert (version.cuda, version.hip) == (
-            ("12.9", None) if product == "b200" else (None, "12.9")
-        )
-    assert (version.cuda, version.hip) == (None, None), "it ends with the file"
+        assert toolkits() == (("12.9", None) if product == "b200" else (None, "12.9"))
+    assert toolkits() == (None, None), "it ends with the file"
 
 
 def test_whatever_module_is_pytorch_by_then_describes_the_target(
