@@ -4,7 +4,7 @@ import pytest
 
 from irlens.analyze.issue_table import IssueTable, issued_accesses
 from irlens.analyze.request_runs import Runs
-from irlens.analyze.traffic.tally import Moved, Tally
+from irlens.analyze.traffic.tally import Machine, Moved, Tally
 from irlens.analyze.warp_requests import Requests, WarpAccess, count
 from irlens.isa.amdgcn import parse as parse_amdgcn
 from irlens.isa.mlir import parse
@@ -60,7 +60,7 @@ def test_scalars_of_a_loop_touch_a_sector_each_time() -> None:
     (function,) = parse_ptx(PTX + STORE).kernels
     scalar = issued_accesses(parse(TTGIR), function)[0].access
     assert scalar
-    tally = Tally(Moved(4), issue=(scalar,))
+    tally = Tally(Moved(4), Machine(issue=(scalar,)))
     tally.requests = Requests(requests=128, sectors=128, ideal_sectors=64)
     assert tally.touched(32) == 64
 

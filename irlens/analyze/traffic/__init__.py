@@ -23,7 +23,7 @@ from irlens.analyze.traffic.evaluation import run
 from irlens.analyze.traffic.flops import Flops, count_flops
 from irlens.analyze.traffic.launch import Launch, Numbers
 from irlens.analyze.traffic.strided_coverage import ByteSet, Strides
-from irlens.analyze.traffic.tally import Moved, Tally
+from irlens.analyze.traffic.tally import Machine, Moved, Tally
 from irlens.analyze.traffic.tiles import tiles_of
 from irlens.analyze.traffic.values import Array, UnknownTrafficError
 from irlens.analyze.warp_requests import Requests
@@ -215,7 +215,7 @@ def _counted(
     else:
         tallies = _Tallies(module, launch, issued, wave, strides)
         tallies.replay(evaluated)
-    tallies.settle()
+    tallies.settle(evaluated)
     reason = evaluated.reason
     traffic = tallies.traffic(count_flops(module, evaluated.executed, products), reason)
     if evaluated.waits:
@@ -325,13 +325,16 @@ class _Tallies:
 
     def _tally(self, key: Key) -> Tally:
         if key not in self._tallies:
-            operation = self._module.operations[key[0]]
-            issue = self._issue(operation) if self._issue is not None else None
-            update = None
-            if self._issued is not None and operation.name in ATOMICS:
-                update = self._issued.update(operation)
-            self._tallies[key] = Tally(self.moved[key], self._wave, issue, update)
+            self._tallies[key] = Tally(self.moved[key], self._machine(key))
         return self._tallies[key]
+
+    def _machine(self, key: Key) -> Machine:
+        operation = self._module.operations[key[0]]
+        issue = self._issue(operation) if self._issue is not None else None
+        update = None
+        if self._issued is not None and operation.name in ATOMICS:
+            update = self._issued.update(operation)
+        return Machine(self._wave, issue, update)
 
     def update(self, other: "_Tallies") -> None:
         """Add what other programs move."""
@@ -346,13 +349,20 @@ class _Tallies:
     def replay(self, evaluated: Evaluated) -> None:
         """Take the accesses of a launch that was evaluated for another machine."""
         self.moved = evaluated.moved
+        known: set[Key] = set()
         for key, tiles in evaluated.tape.tiles:
-            self._tally(key).issue(tiles)
+            if key not in self._tallies:
+                tally = self._tally(key)
+                self._tallies[key] = evaluated.tallies.get((key, tally.machine), tally)
+                known |= {key} if self._tallies[key] is not tally else set()
+            if key not in known:
+                self._tallies[key].issue(tiles)
 
-    def settle(self) -> None:
-        """Count what is left once all programs are counted."""
+    def settle(self, evaluated: Evaluated) -> None:
+        """Count what is left once all programs are counted, and keep it for equal machines."""
         for tally in self._tallies.values():
             tally.settle()
+        evaluated.keep(self._tallies)
 
     def traffic(self, flops: Flops | None, reason: str) -> Traffic:
         """Return the record of a launch."""

@@ -5,14 +5,14 @@ layouts and instructions: the accesses are evaluated once for all of them.
 """
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
 
 from irlens.analyze import work
 from irlens.analyze.traffic.launch import Launch
-from irlens.analyze.traffic.tally import Moved
+from irlens.analyze.traffic.tally import Machine, Moved, Tally
 from irlens.analyze.traffic.tiles import Pattern, Tiles
 from irlens.isa.mlir import Module
 
@@ -22,6 +22,8 @@ Key = tuple[int, str]
 
 #: Bytes that all remembered launches may take.
 _MOST = 64 << 20
+#: Tallies of one launch that are remembered.
+_MOST_TALLIES = 32
 #: Answers of one kind that are remembered.
 _MOST_ANSWERS = 64
 
@@ -94,11 +96,21 @@ class Evaluated(msgspec.Struct):
     scattered: bool = False
     may_return: bool = False
     moved: dict[Key, Moved] = {}
+    #: The latest tallies, by access and what else they depend on.
+    tallies: dict[tuple[Key, Machine], Tally] = {}
 
     @property
     def bytes(self) -> int:
         """Bytes of memory that it takes; more than all may take if some tiles did not fit."""
-        return _MOST - self.tape.room + sum(each.coverage.bytes for each in self.moved.values())
+        sets = [each.coverage for each in self.moved.values()]
+        sets += [each.waves for each in self.tallies.values() if each.waves is not None]
+        return _MOST - self.tape.room + sum(each.bytes for each in sets)
+
+    def keep(self, tallies: Mapping[Key, Tally]) -> None:
+        """Keep tallies that are settled, in place of the oldest."""
+        self.tallies |= {(key, each.machine): each for key, each in tallies.items()}
+        for oldest in list(self.tallies)[:-_MOST_TALLIES]:
+            del self.tallies[oldest]
 
 
 def key_of(module: Module, launch: Launch, *terms: Hashable) -> Hashable:

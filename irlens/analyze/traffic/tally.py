@@ -166,15 +166,25 @@ def _first_tiles(tiles: Tiles, accessed: ByteSet, element_bytes: int) -> FirstTi
     return FirstTiles(lanes, sectors, apart)
 
 
-class Tally:
-    """How a machine runs an access.
+class Machine(NamedTuple):
+    """What a machine has to do with how it runs an access.
 
-    Args:
+    Attributes:
         wave: Programs of a wave; ``None`` if unknown.
         issue: How warps access the elements, or why that is unknown.
         update: How an atomic operation's do, which have no requests but counters of their own.
+    """
+
+    wave: int | None = None
+    issue: tuple[WarpAccess, ...] | str | None = None
+    update: WarpAccess | None = None
+
+
+class Tally:
+    """How a machine runs an access.
 
     Attributes:
+        machine: The machine.
         waves: The bytes that are accessed, those of each wave apart; ``None`` if it is unknown.
         requests: The requests of warps; ``None`` if unknown.
         updated: Passes in which the L2 takes what warps update; ``None`` if unknown.
@@ -182,14 +192,9 @@ class Tally:
         reason: Why the requests are unknown.
     """
 
-    def __init__(
-        self,
-        moved: Moved,
-        wave: int | None = None,
-        issue: tuple[WarpAccess, ...] | str | None = None,
-        update: WarpAccess | None = None,
-    ) -> None:
-        self.moved = moved
+    def __init__(self, moved: Moved, machine: Machine) -> None:
+        self.moved, self.machine = moved, machine
+        wave, issue, update = machine
         self.waves = None if wave is None else moved.coverage.empty()
         self.reason = issue if isinstance(issue, str) else ""
         self.requests = Requests(0, 0, 0) if isinstance(issue, tuple) else None
