@@ -24,7 +24,7 @@ from irlens.isa import ptx
 from irlens.isa.dialect import Function, Instruction, SpillingFunction, StackAccess
 from irlens.isa.ptx.effects import may_access_local
 from irlens.isa.sass import Section, units
-from irlens.isa.sass.registers import STACK_POINTER, access
+from irlens.isa.sass.registers import STACK_POINTER
 from irlens.model.resources import ArrayOrigin, LocalArray, SpillSite
 from irlens.model.several import total
 from irlens.model.source import SourceLocation
@@ -180,7 +180,7 @@ def _line(section: Section, each: StackAccess) -> int | None:
 def _uses_addresses(section: Section) -> bool:
     """Whether the stack pointer is used for more than constant offsets, as for an array."""
     for index, each in enumerate(section.instructions):
-        accessed = access(each)
+        accessed = each.access
         if accessed is None:
             return True
         if accessed.reads & STACK_POINTER and not accessed.writes & STACK_POINTER:
@@ -196,7 +196,7 @@ def _has_frames(section: Section) -> bool:
     kernel = min((at for at in section.functions.values() if at), default=None)
     if kernel is None:
         return False
-    moves = (access(each) for each in section.instructions[kernel:])
+    moves = (each.access for each in section.instructions[kernel:])
     return any(moved is None or moved.writes & STACK_POINTER for moved in moves)
 
 

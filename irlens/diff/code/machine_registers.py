@@ -78,7 +78,7 @@ def _masked_predicates(
     instruction: sass.Instruction, uses: Sequence[OperandUse]
 ) -> Iterator[OperandUse]:
     """Yield the unnamed predicates of a move between predicates and a register."""
-    access = sass_registers.access(instruction)
+    access = instruction.access
     if access is None or not sass_registers.packs_predicates(instruction):
         return
     named = {register for use in uses for register in use.registers}

@@ -29,7 +29,7 @@ class Section(SectionBody, frozen=True, kw_only=True, dict=True):
     @cached_property
     def accesses(self) -> Sequence[Access | None]:
         """What each instruction reads and writes; ``None`` where that is not known."""
-        return list(map(registers.access, self.instructions))
+        return [each.access for each in self.instructions]
 
     def control_flow(self) -> ControlFlow:
         """Return where basic blocks end and begin.

@@ -4,6 +4,9 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+import msgspec
+
+from irlens.isa.sass import registers
 from irlens.isa.sass.function import Sass, Section
 from irlens.isa.sass.records import (
     Guard,
@@ -18,9 +21,9 @@ from irlens.model.errors import ParseError
 from irlens.model.source import SourceLocation
 from irlens.model.text import split_list
 
+_OFFSET = re.compile(r"\s*+/\*(?P<offset>[0-9a-f]{4,8})\*/\s++")
 _INSTRUCTION = re.compile(
-    r"""\s*+/\*(?P<offset>[0-9a-f]{4,8})\*/\s++
-    (?:@(?P<negated>!?)(?P<guard>U?P(?:[0-9]|T))\s++)?
+    r"""(?:@(?P<negated>!?)(?P<guard>U?P(?:[0-9]|T))\s++)?
     (?P<opcode>[A-Z][A-Z0-9]*+)(?P<modifiers>(?:\.\w++)*+)
     (?P<rest>[^;]*+);""",
     re.VERBOSE,
@@ -89,8 +92,9 @@ class _Reader:
         self._ptx_line: int | None = None
 
     def read(self, number: int, line: str) -> None:
-        if self._name is not None and (match := _INSTRUCTION.match(line)):  # most are
-            self._instructions.append(self._instruction(match, number))
+        offset = _OFFSET.match(line) if self._name is not None else None
+        if offset and (read := _read_instruction(line[offset.end() :])):  # most are
+            self._instructions.append(self._place(read, int(offset["offset"], 16), number))
         elif self._name is not None and (frame := _read_frame(line)):
             self._frame(frame)
         elif section := _SECTION.match(line):
@@ -139,30 +143,50 @@ class _Reader:
         self._inlined = frame.inlined
         self._source = tuple(self._chain)
 
-    def _instruction(self, match: re.Match[str], number: int) -> Instruction:
-        rest, schedule = match["rest"], ""
-        targets = _TARGET.findall(rest)
-        if "(*" in rest:
-            for note in _INFERRED.findall(rest):
-                targets += re.findall(r"\.L_x_\d+", note)
-            rest = _INFERRED.sub("", rest)
-        if notes := _SCHEDULE.search(rest):
-            rest, schedule = rest[: notes.start()], notes["notes"]
-        guard = None
-        if match["guard"]:
-            guard = Guard(_register(match["guard"]), negated=bool(match["negated"]))
+    def _place(self, read: Instruction, offset: int, number: int) -> Instruction:
         return Instruction(
-            offset=int(match["offset"], 16),
+            offset=offset,
             line=number,
-            guard=guard,
-            opcode=match["opcode"],
-            modifiers=tuple(match["modifiers"].split(".")[1:]),
-            operands=tuple(read_operand(part) for part in _split(rest)),
-            targets=tuple(targets),
-            schedule=" ".join(schedule.split()),
+            guard=read.guard,
+            opcode=read.opcode,
+            modifiers=read.modifiers,
+            operands=read.operands,
+            targets=read.targets,
+            schedule=read.schedule,
+            access=read.access,
             locations=self._source,
             ptx_line=self._ptx_line,
         )
+
+
+@lru_cache(maxsize=1 << 14)  # kernels and their configurations share many
+def _read_instruction(text: str) -> Instruction | None:
+    """Read what follows the offset of an instruction, as if it stood at 0."""
+    match = _INSTRUCTION.match(text)
+    if match is None:
+        return None
+    rest, schedule = match["rest"], ""
+    targets = _TARGET.findall(rest)
+    if "(*" in rest:
+        for note in _INFERRED.findall(rest):
+            targets += re.findall(r"\.L_x_\d+", note)
+        rest = _INFERRED.sub("", rest)
+    if notes := _SCHEDULE.search(rest):
+        rest, schedule = rest[: notes.start()], notes["notes"]
+    guard = None
+    if match["guard"]:
+        guard = Guard(_register(match["guard"]), negated=bool(match["negated"]))
+    read = Instruction(
+        offset=0,
+        line=0,
+        guard=guard,
+        opcode=match["opcode"],
+        modifiers=tuple(match["modifiers"].split(".")[1:]),
+        operands=tuple(read_operand(part) for part in _split(rest)),
+        targets=tuple(targets),
+        schedule=" ".join(schedule.split()),
+    )
+    return msgspec.structs.replace(read, access=registers.access(read))
 
 
 @lru_cache(maxsize=1 << 12)  # many instructions come from one line

@@ -4,6 +4,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from irlens.isa.dialect import Access
 from irlens.model.schedule import SCOREBOARDS, Control
 from irlens.model.source import SourceLocation, Span
 
@@ -76,6 +77,7 @@ class Instruction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         modifiers: The rest of the name: ("E", "128").
         targets: Labels that the instruction names, or jumps to according to nvdisasm.
         schedule: Scheduling notes that nvdisasm 13 prints for sm_100 and newer; else empty.
+        access: What it reads and writes; ``None`` where that is not known.
         locations: Source lines, innermost inlined function first; empty without debug information.
         ptx_line: Line of the PTX it was made from, as the assembler counted.
     """
@@ -88,7 +90,8 @@ class Instruction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     operands: tuple[Operand, ...]
     targets: tuple[str, ...]
     schedule: str
-    locations: tuple[SourceLocation, ...]
+    access: Access | None = None
+    locations: tuple[SourceLocation, ...] = ()
     ptx_line: int | None = None
 
     @property

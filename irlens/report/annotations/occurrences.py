@@ -181,7 +181,7 @@ class _MachineIndex:
 
 def _sass(code: SassCode) -> _Finder:
     from irlens.isa.sass.parser import read_operand
-    from irlens.isa.sass.registers import access, bits
+    from irlens.isa.sass.registers import bits
 
     def register_set(name: str) -> int:
         named = read_operand(name)
@@ -195,7 +195,7 @@ def _sass(code: SassCode) -> _Finder:
         for each in section.instructions:
             for target in each.targets:
                 index.labels.use(target, each.line, section.line)
-            accessed = access(each)
+            accessed = each.access
             if accessed is not None:
                 index.access(each.line, accessed.reads, accessed.writes, section.line)
     for number, line in enumerate(code.text.split("\n"), 1):

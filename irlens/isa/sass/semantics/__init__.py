@@ -10,7 +10,7 @@ from irlens.isa.dialect import Access
 from irlens.isa.sass.local_words import as_step, word_access
 from irlens.isa.sass.operands import SPECIAL, Form, State, Step, ThreadInputs, position
 from irlens.isa.sass.records import Instruction
-from irlens.isa.sass.registers import FILES, access
+from irlens.isa.sass.registers import FILES
 from irlens.isa.sass.semantics import arithmetic, moves, predicates
 from irlens.isa.sass.semantics.shared import load_shared, pass_barrier, with_barriers
 
@@ -101,7 +101,7 @@ def _brings_data(instruction: Instruction) -> bool:
 
 def written(instruction: Instruction) -> list[int]:
     """Return the positions of the registers that an instruction writes."""
-    accessed = access(instruction)
+    accessed = instruction.access
     bits = accessed.writes if accessed is not None else 0
     return [at for at in range(bits.bit_length()) if bits >> at & 1]
 
