@@ -1,8 +1,8 @@
 """Lists the code of many cubins with one run of nvdisasm, whose start takes longer than its work.
 
-nvdisasm reads the bytes of code sections, one after the other, without the files around them. It
-prints the address that a branch leads to, where it prints a label if it reads the file. The
-listings have labels again, and the source lines of ``line_tables``: they differ from those of
+nvdisasm reads the bytes of instructions, each only once, without the files around them. It prints
+the address that a branch leads to, where it prints a label if it reads the file. The listings have
+labels again, and the source lines of ``line_tables``: they differ from those of
 ``tools.disassemble`` in the names of labels. Where two rows of a line table in a row have the same
 line, inlined at different calls, nvdisasm goes on with the first call.
 """
@@ -11,7 +11,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain, count
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -30,10 +32,13 @@ _LINE = re.compile(r"\s*+/\*(?P<address>[0-9a-f]{4,})\*/(?P<text>\s++.*)", re.DO
 #: An instruction whose last operand is an address in the code; its scheduling notes may follow.
 _WITH_ADDRESS = re.compile(
     r"(?P<before>\s++(?:@!?U?P\w\s++)?"
-    r"(?:BRA|BSSY|CALL\.REL|JMP|LEPC|RET\.REL|WARPSYNC\.COLLECTIVE)(?![A-Z])[^;&?]*?)"
-    r"\b(?P<address>0x[0-9a-f]++)(?P<after>\s*+[;&?].*)",
+    r"(?:BRA|BSSY|CALL\.REL|LEPC|RET\.REL|WARPSYNC\.COLLECTIVE)(?![A-Z])[^;&?]*?)"
+    r"(?P<address>(?<!\w)-?0x[0-9a-f]++)(?P<after>\s*+[;&?].*)",
     re.DOTALL,
 )
+
+#: What leads to places that instructions do not name relative to their own.
+_ELSEWHERE = re.compile(rf"{tools.INDIRECT_BRANCH.pattern}|\bJMP\b")
 
 
 class CodeListings:
@@ -65,6 +70,19 @@ class CodeListings:
                 yield capture.stages["cubin"].read()
 
 
+class _Instruction(NamedTuple):
+    """What nvdisasm prints of 16 bytes after their address.
+
+    Attributes:
+        leap: Bytes from its own address to the one that it names in the code; ``None`` without one.
+        after: What follows that address.
+    """
+
+    text: str
+    leap: int | None = None
+    after: str = ""
+
+
 class _Section(msgspec.Struct, frozen=True):
     """A code section of a cubin.
 
@@ -81,8 +99,8 @@ class _Section(msgspec.Struct, frozen=True):
 def list_code(cubins: Sequence[bytes]) -> dict[bytes, str | None]:
     """Return the listing of each cubin's code; ``None`` where it has to be disassembled alone.
 
-    Alone are cubins with code that is not linked, with indirect branches, and those of an
-    architecture for which nvdisasm refuses some of the code.
+    Alone are cubins with code that is not linked, with branches that are indirect or absolute, and
+    those of an architecture for which nvdisasm refuses some of the code.
 
     Raises:
         ToolError: nvdisasm is missing.
@@ -97,16 +115,21 @@ def list_code(cubins: Sequence[bytes]) -> dict[bytes, str | None]:
                 by_arch[arch][cubin] = sections
     listings: dict[bytes, str | None] = dict.fromkeys(cubins)
     for arch, members in by_arch.items():
-        code = b"".join(each.code for sections in members.values() for each in sections)
+        codes = (each.code for sections in members.values() for each in sections)
+        words = list(dict.fromkeys(chain(*map(_words, codes))))
         try:
-            instructions = _disassemble(tool, arch, code)
+            texts = _disassemble(tool, arch, b"".join(words))
         except ToolError:
             continue
-        begin = 0
+        known = dict(zip(words, map(_instruction, texts, count(step=_SIZE)), strict=False))
         for cubin, sections in members.items():
-            listings[cubin] = _write(sections, instructions, begin)
-            begin += sum(len(each.code) for each in sections)
+            listings[cubin] = _write(sections, known)
     return listings
+
+
+def _words(code: bytes) -> Iterator[bytes]:
+    """Yield the bytes of each instruction."""
+    return (code[at : at + _SIZE] for at in range(0, len(code), _SIZE))
 
 
 def _linked_sections(file: elf.Elf) -> list[_Section]:
@@ -140,38 +163,38 @@ def _disassemble(tool: Path, arch: str, code: bytes) -> list[str]:
     return [line["text"] for line in lines]
 
 
-def _write(sections: Sequence[_Section], instructions: Sequence[str], begin: int) -> str | None:
-    """Return the listing of a cubin; ``None`` where it is unknown what its code branches to.
+def _instruction(text: str, address: int) -> _Instruction:
+    """Return an instruction that is printed at an address."""
+    match = _WITH_ADDRESS.fullmatch(text)
+    if match is None:
+        return _Instruction(text)
+    return _Instruction(match["before"], int(match["address"], 16) - address, match["after"])
 
-    Args:
-        begin: Address of the cubin's first instruction.
-    """
+
+def _write(sections: Sequence[_Section], known: Mapping[bytes, _Instruction]) -> str | None:
+    """Return the listing of a cubin; ``None`` where it is unknown what its code branches to."""
     listing: list[str] = []
     for section in sections:
-        end = begin + len(section.code)
-        own = instructions[begin // _SIZE : end // _SIZE]
-        branches = [_WITH_ADDRESS.fullmatch(instruction) for instruction in own]
-        targets = [int(each["address"], 16) - begin if each else None for each in branches]
-        places = {at for at in targets if at is not None}
-        inside = places.issubset(range(0, len(section.code) + 1, _SIZE))
-        if not inside or any(map(tools.INDIRECT_BRANCH.search, own)):
+        own = [known[word] for word in _words(section.code)]
+        leaps = {n * _SIZE: each.leap for n, each in enumerate(own) if each.leap is not None}
+        labels = {at + leap: f".L_x_{at + leap}" for at, leap in leaps.items()}
+        inside = labels.keys() <= set(range(0, len(section.code) + 1, _SIZE))
+        if not inside or any(_ELSEWHERE.search(each.text) for each in own):
             return None
-        labels = {at: f".L_x_{at}" for at in places}
         labels.update(section.functions)
         listing.append(f"\t.section\t.text.{section.name}\n")
         listing += [f"\t.type\t{name},@function\n" for name in section.functions.values()]
-        for number, line in enumerate(own):
-            offset, branch, target = number * _SIZE, branches[number], targets[number]
+        for offset, each in zip(range(0, len(section.code), _SIZE), own, strict=True):
             if offset in labels:
                 listing.append(f"{labels[offset]}:\n")
-            if branch is not None and target is not None:
-                line = f"{branch['before']}`({labels[target]}){branch['after']}"
-            for each in section.lines.get(offset, ()):
-                listing += _comments(each)
+            line = each.text
+            if each.leap is not None:
+                line += f"`({labels[offset + each.leap]}){each.after}"
+            for place in section.lines.get(offset, ()):
+                listing += _comments(place)
             listing.append(f"        /*{offset:04x}*/{line}\n")
         if len(section.code) in labels:
             listing.append(f"{labels[len(section.code)]}:\n")
-        begin = end
     return "".join(listing)
 
 

@@ -1,6 +1,7 @@
 """The code of many cubins at once, against nvdisasm's own listing of each."""
 
 import tarfile
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -146,9 +147,13 @@ def test_a_listing_that_misses_instructions_is_none(
 
 
 def section(*code: str, functions: dict[int, str] | None = None) -> str | None:
-    body = code_listings._Section("k", bytes(16 * len(code)), functions or {}, {})
-    lines = [f"                   {each} ;" for each in code]
-    return code_listings._write([body], ["padding", *lines], 16)
+    words = [bytes([number]) * 16 for number, _ in enumerate(code)]
+    body = code_listings._Section("k", b"".join(words), functions or {}, {})
+    printed = {
+        word: code_listings._instruction(f"                   {each} ;", 16 * number)
+        for number, (word, each) in enumerate(zip(words, code, strict=True), 1)
+    }
+    return code_listings._write([body], printed)
 
 
 def test_addresses_become_labels() -> None:
@@ -162,9 +167,27 @@ def test_addresses_become_labels() -> None:
     assert parsed.instructions[1].operands[0].kind == "immediate"
 
 
-@pytest.mark.parametrize("code", ["BRA 0x0", "BRA 0x41", "BRA 0x1000", "BRX R2 -0x20"])
+@pytest.mark.parametrize("code", ["BRA 0x0", "BRA 0x41", "BRA 0x1000", "BRX R2 -0x20", "JMP 0x20"])
 def test_what_leads_elsewhere_is_disassembled_alone(code: str) -> None:
     assert section(code, "EXIT", "EXIT") is None
+
+
+def test_nvdisasm_reads_each_word_once(runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    captures = nvidia_samples()
+    sizes: list[int] = []
+    written = tools.folder_with
+
+    def note(tool: Path, name: str, content: bytes) -> AbstractContextManager[Path]:
+        sizes.append(len(content))
+        assert len(set(code_listings._words(content))) == len(content) // 16
+        return written(tool, name, content)
+
+    monkeypatch.setattr(tools, "folder_with", note)
+    cubins = [cubin_of(each) for each in captures]
+    listings = list_code(cubins)
+    assert len(runs) == len(sizes) > 1
+    listed = sum(text.count("*/ ") for text in listings.values() if text is not None)
+    assert sum(sizes) // 16 < 0.9 * listed
 
 
 def test_what_is_no_cubin_is_left_alone() -> None:
