@@ -44,9 +44,9 @@ _DISASSEMBLE = ("-c", "-gi", "-gp")
 #: The listing is the same without it where there is no such branch.
 WITHOUT_DATAFLOW = "-ndf"
 INDIRECT_BRANCH = re.compile(r"\b(?:BRX|JMX)U?\b")
-#: nvdisasm fills 50 MB as it starts. In large pages, asked for at once, that takes a tenth less.
-_GLIBC = "GLIBC_TUNABLES"
-_LARGE_PAGES = f"glibc.malloc.hugetlb=1:glibc.malloc.top_pad={64 << 20}"
+#: Variables for NVIDIA's tools, which fill 50 MB as they start: in large pages, asked for at once,
+#: that takes a tenth less.
+LARGE_PAGES = {"GLIBC_TUNABLES": f"glibc.malloc.hugetlb=1:glibc.malloc.top_pad={64 << 20}"}
 
 #: Suffix of the file that says that nvdisasm was stopped at a cubin, in place of a listing.
 _STOPPED = ".stopped"
@@ -142,7 +142,7 @@ def run(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=directory,
-            env={_GLIBC: _LARGE_PAGES, **os.environ},
+            env=LARGE_PAGES | os.environ,
             process_group=processes.group(),
         ) as process:
             _limit(process.pid, seconds)

@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -50,13 +50,19 @@ class CompileFailure(msgspec.Struct, frozen=True):
     message: str
 
 
-def copy_artifacts(cache_entry: Path, entry: Path) -> None:
+def copy_artifacts(
+    cache_entry: Path, entry: Path, copy: Callable[[str, str], object] = shutil.copy2
+) -> None:
     """Copy a Triton cache entry into a capture.
 
     Launchers (machine code, which irlens never loads) are left out, and so is Triton's ``__grp__``
     file, a list of absolute paths into the workspace, which is removed afterwards.
+
+    Args:
+        copy: Copies a file; or moves it, from a cache that nobody reads afterwards.
     """
-    shutil.copytree(cache_entry, entry, ignore=shutil.ignore_patterns("*.so", "__grp__*", "lock"))
+    left_out = shutil.ignore_patterns("*.so", "__grp__*", "lock")
+    shutil.copytree(cache_entry, entry, ignore=left_out, copy_function=copy)
 
 
 def copy_sources(sources: Mapping[Path, bytes], folder: Path) -> None:

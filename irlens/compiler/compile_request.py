@@ -2,6 +2,7 @@
 
 import importlib.util
 import itertools
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -335,7 +336,7 @@ def _write_capture(
 ) -> None:
     """Write a capture: the artifacts of a variant, its sources, its manifest."""
     source, sources = session.source, session.file.sources
-    copy_artifacts(variant.entry, entry)
+    copy_artifacts(variant.entry, entry, copy=os.replace)
     copy_sources(sources, entry / PYTHON_FOLDER)
     if variant.passes is not None:
         from irlens.artifacts import pass_dumps  # its patterns take milliseconds

@@ -1,5 +1,6 @@
 """Compile, launch and benchmark one variant under Triton's active driver."""
 
+import os
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,7 @@ from triton.runtime.errors import OutOfResources
 from triton.runtime.jit import JITFunction
 from triton.testing import do_bench
 
+from irlens.artifacts import processes, tools
 from irlens.compiler.triton_compat import inductor, knobs
 from irlens.compiler.triton_compat.jit import Kernel, Values, manifest_values, options_of
 from irlens.model.config import ConstexprValue
@@ -58,7 +60,12 @@ def private_cache(directory: Path) -> Iterator[None]:
             "Triton was imported with TRITON_INTERPRET set, so it cannot compile in this process",
             hint="unset TRITON_INTERPRET before Triton is imported",
         )
-    with knobs.compiling_into(directory), warnings.catch_warnings():
+    for_ptxas = {n: value for n, value in tools.LARGE_PAGES.items() if n not in os.environ}
+    with (
+        knobs.compiling_into(directory),
+        processes.with_variables(for_ptxas),
+        warnings.catch_warnings(),
+    ):
         # 3.9 announces another default for 3.10. irlens compiles with the installed Triton's
         # default, and the kernel's metadata records it.
         warnings.filterwarnings("ignore", message="TRITON_DEFAULT_FP_FUSION is unset")

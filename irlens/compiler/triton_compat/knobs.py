@@ -48,7 +48,7 @@ def compiling_into(directory: Path) -> Iterator[None]:
             if isinstance(group, knobs.base_knobs):
                 stack.enter_context(group.scope())
         knobs.cache.dir = str(directory)
-        knobs.cache.manager_class = None
+        knobs.cache.manager_class = _writing_directly(directory)
         knobs.cache.remote_manager_class = None
         knobs.compilation.override = False
         knobs.compilation.dump_ir = False
@@ -56,6 +56,24 @@ def compiling_into(directory: Path) -> Iterator[None]:
         knobs.runtime.interpret = False
         knobs.runtime.override_arch = None
         yield
+
+
+def _writing_directly(directory: Path) -> type:
+    """Return a cache manager that writes files of a private directory in place.
+
+    Triton makes a folder for each file and removes it, so that nobody reads a part of the file.
+    """
+    from triton.runtime.cache import FileCacheManager
+
+    class Manager(FileCacheManager):  # type: ignore[misc]  # Triton has no types
+        def put(self, data: object, filename: str, binary: bool = True) -> str:
+            path = Path(self.cache_dir, filename)
+            if path.parent.parent != directory:  # a kernel's file may set another
+                return str(super().put(data, filename, binary))
+            path.write_bytes(data if isinstance(data, bytes) else str(data).encode())
+            return str(path)
+
+    return Manager
 
 
 def cache_directory() -> str:
