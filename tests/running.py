@@ -96,6 +96,8 @@ class InlinePool:
     def crash(self, future: "Future[bytes]") -> worker_pool.Crash:
         raise AssertionError("this process is still there")
 
+    def prepare(self, handler: "Handler", task: bytes, workers: int) -> None: ...
+
     def abandon(self, future: "Future[bytes]") -> None:
         """Do nothing: a task that was submitted has ended."""
 

@@ -24,6 +24,11 @@ if TYPE_CHECKING:  # a cached page needs none
     from irlens.model.report import Report
 
 _SUFFIX = ".json"
+#: The cached reports that have all that an extent asks for.
+_SERVING: dict[ReportExtent, tuple[ReportExtent, ...]] = {
+    "whole": ("whole",),
+    "brief": ("whole", "brief"),
+}
 
 
 def _name(path: Path) -> str | None:
@@ -52,8 +57,7 @@ def report_of(
     Raises:
         ArtifactError: An artifact is broken, gone, or changed since the capture was listed.
     """
-    key = key_of(capture.digest, disassembly, extent)
-    report = recall(key)
+    report = recall_of(capture.digest, disassembly, extent)
     if report is not None:
         capture.check_unchanged()
         return report
@@ -67,7 +71,7 @@ def report_of(
         raise
     capture.check_unchanged()
     if UnansweredError.count == before:
-        remember(key, report)
+        remember(key_of(capture.digest, disassembly, extent), report)
     return report
 
 
@@ -76,6 +80,12 @@ def key_of(digest: bytes, disassembly: Disassembly, extent: ReportExtent = "whol
     covers = bytes([disassembly is not Disassembly.SKIP, extent == "brief"])
     parts = (program_digest(), calibration_files.digest(), digest, covers)
     return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def recall_of(digest: bytes, disassembly: Disassembly, extent: ReportExtent) -> "Report | None":
+    """Return the cached report of a capture with some ``digest``, ``None`` if there is none."""
+    keys = (key_of(digest, disassembly, each) for each in _SERVING[extent])
+    return next(filter(None, map(recall, keys)), None)
 
 
 def recall(key: str) -> "Report | None":

@@ -180,7 +180,7 @@ def recall_entries(unread: Sequence[Unread]) -> Iterator[tuple[Unread, Entry | N
     """
     misses = 0
     for key, capture, place in unread:
-        report = recall_complete(capture) if misses < _MOST_MISSES else None
+        report = recall_complete(capture, "brief") if misses < _MOST_MISSES else None
         misses = misses + 1 if report is None else 0
         entry = None if report is None else _complete(key, capture, report, place)
         yield (key, capture, place), entry

@@ -98,7 +98,7 @@ def read_brief(subject: "CaptureCode") -> "Report | Inspection":
     Raises:
         ArtifactError: An artifact is broken or gone.
     """
-    report = recall_complete(subject.capture)
+    report = recall_complete(subject.capture, "brief")
     if report is not None:
         return report
     from irlens.report.inspection import Brief
@@ -116,9 +116,9 @@ def codes_of(captures: Sequence[Capture]) -> "Iterator[CaptureCode]":
     return (CaptureCode(capture, listings) for capture in captures)
 
 
-def recall_complete(capture: Capture) -> "Report | None":
+def recall_complete(capture: Capture, extent: ReportExtent = "whole") -> "Report | None":
     """Return what ``complete_report`` would return if it is remembered, ``None`` otherwise."""
-    report = recall(capture)
+    report = recall(capture, extent=extent)
     if report is not None and not needs_machine_code(report):
         return report
     whole = recall(capture, Disassembly.TRY)
@@ -129,8 +129,12 @@ def recall(
     capture: Capture, disassembly: Disassembly = Disassembly.SKIP, extent: ReportExtent = "whole"
 ) -> "Report | None":
     """Return what ``report_of`` would return if it is remembered, ``None`` otherwise."""
-    keys = report_keys([capture], disassembly, extent=extent)
-    return report_cache.recall(keys[0]) if keys is not None else None
+    try:
+        report = report_cache.recall_of(capture.digest, _wanted(capture, disassembly), extent)
+        capture.check_unchanged()
+    except ArtifactError:  # making the report reports the error
+        return None
+    return report
 
 
 def _make_reports(due: Sequence[Due], extent: ReportExtent) -> None:
@@ -249,10 +253,7 @@ def _recall_set(
 ) -> _Recalled:
     disassembly = _of_several(selected, disassembly)
     reports = [
-        each
-        if not isinstance(each, Capture)
-        else recall(each, disassembly)
-        or (recall(each, disassembly, "brief") if extent == "brief" else None)
+        each if not isinstance(each, Capture) else recall(each, disassembly, extent)
         for each in selected
     ]
     return _Recalled(kernel, selected, disassembly, extent, reports)
@@ -287,7 +288,7 @@ def nothing_readable(kernel: str) -> ArtifactError:
 
 
 def report_keys(
-    selected: "Sequence[Capture | Report]", disassembly: Disassembly, extent: ReportExtent = "whole"
+    selected: "Sequence[Capture | Report]", disassembly: Disassembly
 ) -> list[str] | None:
     """Return the keys of captures' reports.
 
@@ -299,10 +300,7 @@ def report_keys(
     if len(captures) < len(selected):
         return None
     try:
-        keys = [
-            report_cache.key_of(each.digest, _wanted(each, disassembly), extent=extent)
-            for each in captures
-        ]
+        keys = [report_cache.key_of(each.digest, _wanted(each, disassembly)) for each in captures]
         for each in captures:
             each.check_unchanged()
         return keys

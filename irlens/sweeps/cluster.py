@@ -53,6 +53,9 @@ class ClusterPool:
             )
         self.width = threads * _TASKS_PER_THREAD
 
+    def prepare(self, handler: Handler, task: bytes, workers: int) -> None:
+        """Do nothing: a cluster's workers run already."""
+
     def submit(self, handler: Handler, task: bytes) -> Future[bytes]:
         """Submit a task.
 

@@ -30,10 +30,12 @@ from irlens.sweeps.worker_pool import Crash, Job, Running, WorkerPool, run_jobs
 Watch: TypeAlias = Callable[[int, Sequence[tuple[int, float]]], None]
 
 #: Configurations that are inspected together, since nvdisasm's start takes longer than their code.
-_TOGETHER = 16
+_TOGETHER = 24
 #: The fewest of the last configurations that a worker inspects: each share starts nvdisasm again,
 #: which takes as long as inspecting two.
 _FEWEST = 4
+#: Configurations that are inspected in half of the time that compiling one takes.
+_REST_OF_COMPILING = 2
 #: What the compiler says of a tile that is too large.
 _TOO_LARGE = re.compile(r"exceeds|out of resource", re.IGNORECASE)
 #: Seconds after which a configuration is inspected alone where results are taken as they come.
@@ -269,7 +271,8 @@ class _Compilation:
         """
         if any(job.handler is run_compile for job in self.jobs):
             return self._together
-        left, free = len(self._waiting) + self._compiling, self._width - self._inspecting
+        busy = self._compiling * _REST_OF_COMPILING
+        left, free = len(self._waiting) + self._compiling + busy, self._width - self._inspecting
         return min(self._together, max(math.ceil(left / max(free, 1)), _FEWEST))
 
     def _take_compiled(self, number: int, answer: Compiled) -> None:

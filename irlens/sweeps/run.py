@@ -36,7 +36,7 @@ from irlens.sweeps.selection import (
     split_top,
     target_facts,
 )
-from irlens.sweeps.tasks import decode_answer, encode_task, run_plan
+from irlens.sweeps.tasks import decode_answer, encode_task, run_plan, run_prepare
 from irlens.sweeps.worker_pool import Crash, WorkerPool, run_tasks
 
 
@@ -159,7 +159,12 @@ def outranked_trials(grid: CompiledGrid, selection: Selection) -> frozenset[int]
 def plan_grid(requests: Sequence[Request], pool: WorkerPool) -> Plan:
     """Return every configuration of the requests, which are of one kernel; see ``plan``."""
     source = find_kernel(requests[0].kernel)
-    ((_, answer),) = run_tasks(pool, run_plan, [encode_task(source, requests)])
+    task = encode_task(source, requests)
+
+    def prepare(_: object) -> None:  # the other workers, while one plans
+        pool.prepare(run_prepare, task, len(requests))
+
+    ((_, answer),) = run_tasks(pool, run_plan, [task], watch=prepare)
     if isinstance(answer, Crash):
         raise IrlensError(
             f"loading the kernel's file crashes the process: {answer.reason}",

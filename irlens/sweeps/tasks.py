@@ -34,9 +34,8 @@ from irlens.model.ranking import of_report
 from irlens.model.report import Pipeline, Report
 from irlens.model.sweep import Depth, FigureValue, Outcome, ProviderName, Result
 from irlens.model.traffic import flops_of_floor
-from irlens.report import inspect
-from irlens.report.inspection import Inspection
-from irlens.rules import cannot_launch
+from irlens.report.inspection import Brief, Inspection
+from irlens.rules import all_rules, cannot_launch
 from irlens.version import VERSION
 
 #: Runs a task: encoded task in, encoded answer out.
@@ -106,6 +105,11 @@ def encode_task(
         return msgspec.msgpack.encode(task)
     except OverflowError as error:
         raise CaptureError(f"{source.function}: {_TOO_LONG}") from error
+
+
+def run_prepare(task: bytes) -> bytes:
+    """Import what compiling and inspecting the task's requests takes."""
+    return _run(task, lambda task: _prepare(task.requests[0]))
 
 
 def run_plan(task: bytes) -> bytes:
@@ -197,6 +201,14 @@ def _check(task: Task) -> None:
         )
 
 
+def _prepare(request: Request) -> None:
+    if request.triton is None:
+        import_compiler()
+    from irlens.analyze.time import changes, launched  # noqa: F401  # with NumPy, see _count
+
+    all_rules()
+
+
 def _captured(request: Request) -> Capture | Result:
     """Return a request's single capture, or the result of one that does not compile."""
     try:
@@ -233,10 +245,11 @@ def _inspect(requests: Sequence[Request]) -> list[Result]:
 
 def _result(capture: Capture, listings: CodeListings) -> Result:
     try:
-        code = CaptureCode(capture, listings)
-        return from_report(report_cache.report_of(capture, lambda: inspect(code), Disassembly.SKIP))
+        brief = Brief(CaptureCode(capture, listings))
+        report = report_cache.report_of(capture, brief.report, Disassembly.SKIP, extent="brief")
     except ArtifactError as error:
         return from_error(error)
+    return from_report(report)
 
 
 def _count(request: Request) -> Counted:

@@ -20,7 +20,7 @@ from contextlib import suppress
 from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
@@ -78,6 +78,10 @@ class Running(msgspec.Struct, frozen=True):
     again: bool
 
 
+#: Receives what is running, before each wait for an answer.
+Watch: TypeAlias = Callable[[Sequence[Running]], None]
+
+
 class WorkerPool(Protocol):
     """Workers that run tasks.
 
@@ -88,6 +92,9 @@ class WorkerPool(Protocol):
 
     width: int
     shares_store: bool
+
+    def prepare(self, handler: Handler, task: bytes, workers: int) -> None:
+        """Let workers that have no task run one whose answer nobody needs."""
 
     def submit(self, handler: Handler, task: bytes) -> Future[bytes]:
         """Submit a task."""
@@ -109,10 +116,12 @@ def run_tasks(
     pool: WorkerPool,
     handler: Handler,
     tasks: Sequence[bytes],
+    *,
+    watch: Watch = lambda _: None,
 ) -> Iterator[tuple[int, bytes | Crash]]:
     """Yield the index and answer of each task as they complete, see ``run_jobs``."""
     jobs = deque(Job(handler, task, (index,)) for index, task in enumerate(tasks))
-    for job, answer in run_jobs(pool, jobs):
+    for job, answer in run_jobs(pool, jobs, watch=watch):
         yield job.numbers[0], answer
 
 
@@ -120,7 +129,7 @@ def run_jobs(
     pool: WorkerPool,
     waiting: deque[Job],
     *,
-    watch: Callable[[Sequence[Running]], None] = lambda _: None,
+    watch: Watch = lambda _: None,
 ) -> Iterator[tuple[Job, bytes | Crash]]:
     """Yield each job and its answer as they complete.
 
@@ -145,6 +154,7 @@ def run_jobs(
             submit(waiting.popleft())
         if not running:
             submit(lost.popleft(), again=True)
+        watch(list(running.values()))
         done, _ = wait(running, timeout=_TICK_SECONDS, return_when=FIRST_COMPLETED)
         for future in sorted(done, key=lambda future: running[future].since):
             ended, error = running.pop(future), _error(future)
@@ -165,7 +175,6 @@ def run_jobs(
             pool.abandon(future)
             job = running.pop(future).job
             yield job, Crash(f"not finished after {job.timeout:g} s", timed_out=True)
-        watch(list(running.values()))
 
 
 def _error(future: Future[bytes]) -> BaseException | None:
@@ -190,13 +199,21 @@ class LocalPool:
         self._logs = TemporaryFolder()
         self._workers: list[_Worker] = []
 
+    def prepare(self, handler: Handler, task: bytes, workers: int) -> None:
+        """Start workers, up to a number, with a task whose answer nobody needs."""
+        for _ in range(len(self._workers), min(workers, self.width)):
+            self._started().submit(handler, task)
+
     def submit(self, handler: Handler, task: bytes) -> Future[bytes]:
         """Submit a task to an idle worker; at most ``width`` at a time."""
-        worker = next((each for each in self._workers if each.is_idle()), None)
-        if worker is None:
-            worker = _Worker(self._logs.name)
-            self._workers.append(worker)
-        return worker.submit(handler, task)
+        worker = next((each for each in self._workers if each.is_idle()), None) or self._started()
+        worker.future = worker.submit(handler, task)
+        return worker.future
+
+    def _started(self) -> "_Worker":
+        worker = _Worker(self._logs.name)
+        self._workers.append(worker)
+        return worker
 
     def is_crash(self, error: BaseException) -> bool:
         """Return whether the worker's executor broke."""
@@ -239,12 +256,11 @@ class _Worker:
 
     def submit(self, handler: Handler, task: bytes) -> Future[bytes]:
         try:
-            self.future = self._executor.submit(handler, task)
+            return self._executor.submit(handler, task)
         except BrokenExecutor:
             self.join()
             self._executor = self._start()
-            self.future = self._executor.submit(handler, task)
-        return self.future
+            return self._executor.submit(handler, task)
 
     def ended(self) -> SpawnProcess:
         """Return the crashed process, once its exit code is known."""

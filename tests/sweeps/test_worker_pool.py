@@ -160,6 +160,8 @@ class LosesOne:
     def crash(self, future: Future[bytes]) -> Crash:
         raise NotImplementedError
 
+    def prepare(self, handler: Handler, task: bytes, workers: int) -> None: ...
+
     def abandon(self, future: Future[bytes]) -> None:
         raise NotImplementedError
 
@@ -207,6 +209,28 @@ def test_a_stopped_worker_leaves_no_temporary_file(
     assert Path(made.decode()).is_relative_to(tmp_path)
     pool.stop()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_prepared_workers_take_the_next_tasks(tmp_path: Path) -> None:
+    note = f"__import__('pathlib').Path({str(tmp_path)!r}, str(__import__('os').getpid()))"
+    pool = LocalPool(2)
+    try:
+        pool.prepare(WORK, f"{note}.touch()".encode(), 3)
+        pool.prepare(WORK, b"__import__('os').kill(__import__('os').getpid(), 9)", 2)
+        found = dict(run_tasks(pool, WORK, [f"bytes({note}.exists())".encode()] * 2))
+        assert found == {0: b"\0", 1: b"\0"}
+        assert len(list(tmp_path.iterdir())) == 2
+    finally:
+        pool.stop()
+
+
+def test_a_worker_that_ends_as_it_prepares_is_replaced() -> None:
+    pool = LocalPool(1)
+    try:
+        pool.prepare(WORK, b"__import__('os').kill(__import__('os').getpid(), 9)", 1)
+        assert dict(run_tasks(pool, WORK, [b"b'a'"])) == {0: b"a"}
+    finally:
+        pool.stop()
 
 
 def test_no_worker_is_prepared_without_a_task() -> None:
