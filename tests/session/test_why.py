@@ -862,7 +862,7 @@ def test_fewer_warps_remove_spills_of_vectors_that_more_warps_do_not_divide() ->
     (explained,) = _explained(f"{FINDINGS}/many_vectors.py", "sm_90", {"COUNT": "72"}, {}, "IRL105")
     first = explained.experiments[0]
     assert (first.change, first.gone) == ("num_warps=16", True)
-    assert "fewer leave each thread more registers" in (explained.finding.hint or "")
+    assert "fewer warps, which leave each thread more registers" in (explained.finding.hint or "")
 
 
 def test_what_is_not_looked_for_is_not_gone(monkeypatch: pytest.MonkeyPatch) -> None:
