@@ -444,7 +444,7 @@ def test_a_file_of_contents_gives_shape_and_contents(tmp_path: Path) -> None:
             grid=(1,),
         )
         (compiled,) = capture(request)
-        shapes = {"x_ptr": "fp32[4096]", "i_ptr": "int32[64]", "bias_ptr": None}
+        shapes = {"x_ptr": "fp32[4096]", "i_ptr": "int32[64]", "bias_ptr": "None"}
         assert compiled.config.args == shapes
         assert capture_entries(request) == [compiled.directory]  # the contents compile nothing
         traffic = inspect(compiled).traffic
