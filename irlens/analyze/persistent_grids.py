@@ -13,7 +13,7 @@ _AXES = ("x", "y", "z")
 
 
 class PersistentGrid(msgspec.Struct, frozen=True):
-    """The grid of a persistent kernel.
+    """Grid of a persistent kernel, whose size is a parameter.
 
     Attributes:
         names: The constexprs that are its number of programs.

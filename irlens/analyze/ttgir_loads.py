@@ -152,9 +152,9 @@ class _Finder:
         )
 
     def _line(self, read: Operation, loop: Operation) -> SourceLocation | None:
-        """Return a read's line of Python, or its loop's where it has the function's own.
+        """Return the Python line of a read, or of its loop if it has only the function's.
 
-        Copies that are made as warps are specialized are given that one.
+        Warp specialization gives the copies that it makes the location of the function.
         """
         kernel, line = self._module.kernel, user_line(read)
         return user_line(loop) if kernel is not None and line == user_line(kernel) else line

@@ -37,7 +37,7 @@ _WITH_ADDRESS = re.compile(
     re.DOTALL,
 )
 
-#: What leads to places that instructions do not name relative to their own.
+#: Branches whose targets are not relative to their own address.
 _ELSEWHERE = re.compile(rf"{tools.INDIRECT_BRANCH.pattern}|\bJMP\b")
 
 

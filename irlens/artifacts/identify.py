@@ -61,7 +61,7 @@ _PTX_TARGET = re.compile(r"^[ \t]*\.target[ \t]+(sm_\d+)", re.MULTILINE)
 _PTX_THREADS = re.compile(
     r"^[ \t]*\.reqntid[ \t]+(\d{1,5})(?:[ \t]*,[ \t]*1)*[ \t]*$", re.MULTILINE
 )
-#: What warps of a warp-specialized kernel do: meet others than all of the CTA, or take registers.
+#: PTX of warp-specialized kernels: named barriers, and registers moved between warp groups.
 _PTX_SPECIALIZED = re.compile(
     r"\bsetmaxnreg\b|\bbar(?:rier)?(?:\.cta)?\.(?:sync|arrive|red)[.\w]*\s+(?!\s|0;)"
 )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # a cached page needs none
     from irlens.model.report import Report
 
 _SUFFIX = ".json"
-#: The cached reports that have all that an extent asks for.
+#: Extents of cached reports that satisfy a request, in order of preference.
 _SERVING: dict[ReportExtent, tuple[ReportExtent, ...]] = {
     "whole": ("whole",),
     "brief": ("whole", "brief"),

@@ -665,7 +665,7 @@ def _shapes(module: Module) -> set[tuple[int, ...]]:
 
 
 def _divides_grid(changed: Sequence[str], before: Config, after: Config) -> bool:
-    """Whether a smaller tile leaves more programs, or a larger one fewer: as many elements."""
+    """Whether fewer programs of the larger tile cover at least as many elements."""
     values = [(each.constexprs.get(changed[0]), each.grid) for each in (before, after)]
     sizes = [(value, prod(grid)) for value, grid in values if isinstance(value, int) and grid]
     if len(changed) != 1 or len(sizes) != 2:

@@ -34,7 +34,7 @@ _TOGETHER = 24
 #: The fewest of the last configurations that a worker inspects: each share starts nvdisasm again,
 #: which takes as long as inspecting two.
 _FEWEST = 4
-#: Configurations that are inspected in half of the time that compiling one takes.
+#: A compilation in progress counts as this many inspections.
 _REST_OF_COMPILING = 2
 #: What the compiler says of a tile that is too large.
 _TOO_LARGE = re.compile(r"exceeds|out of resource", re.IGNORECASE)

@@ -108,7 +108,7 @@ def encode_task(
 
 
 def run_prepare(task: bytes) -> bytes:
-    """Import what compiling and inspecting the task's requests takes."""
+    """Import the compiler and the analyses ahead of the first request."""
     return _run(task, lambda task: _prepare(task.requests[0]))
 
 

@@ -78,7 +78,7 @@ class Running(msgspec.Struct, frozen=True):
     again: bool
 
 
-#: Receives what is running, before each wait for an answer.
+#: Receives the running jobs before each wait.
 Watch: TypeAlias = Callable[[Sequence[Running]], None]
 
 
@@ -94,7 +94,7 @@ class WorkerPool(Protocol):
     shares_store: bool
 
     def prepare(self, handler: Handler, task: bytes, workers: int) -> None:
-        """Let workers that have no task run one whose answer nobody needs."""
+        """Warm up idle workers with a task; its answer is dropped."""
 
     def submit(self, handler: Handler, task: bytes) -> Future[bytes]:
         """Submit a task."""
@@ -200,7 +200,7 @@ class LocalPool:
         self._workers: list[_Worker] = []
 
     def prepare(self, handler: Handler, task: bytes, workers: int) -> None:
-        """Start workers, up to a number, with a task whose answer nobody needs."""
+        """Start up to ``workers`` workers and run a task in each new one; drop its answer."""
         for _ in range(len(self._workers), min(workers, self.width)):
             self._started().submit(handler, task)
 

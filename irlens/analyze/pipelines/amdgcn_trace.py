@@ -303,9 +303,9 @@ class LoopTrace:
         return [0]
 
     def _hands_over(self, start: int, stop: int) -> bool:
-        """Whether a buffer of LDS changes hands between two loads that go there directly.
+        """Whether a wait and a barrier stand between two direct-to-LDS loads.
 
-        The wait for an earlier copy and the barrier behind it end an iteration of the source.
+        They hand a buffer of LDS over, which happens once per iteration of the source.
         """
         read = memory.transfer(self.body[start])
         if read is None or not read.to_lds:

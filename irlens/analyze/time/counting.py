@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from irlens.analyze.traffic import Repetition
 
 _LANES = 32
-#: What is no part of a load.
+#: Fractions of a load below this are rounding errors.
 _NONE = 1e-6
 #: Bytes of the L1 that are never shared memory: of 256 KB on an H100 at most 228 are, of 192 on an
 #: A100 164, of 128 on an L40S 100 ("CUDA C++ Programming Guide", compute capabilities).

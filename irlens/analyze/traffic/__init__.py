@@ -359,7 +359,7 @@ class _Tallies:
                 self._tallies[key].issue(tiles)
 
     def settle(self, evaluated: Evaluated) -> None:
-        """Count what is left once all programs are counted, and keep it for equal machines."""
+        """Finish the tallies once all programs are counted, and keep them for later replays."""
         for tally in self._tallies.values():
             tally.settle()
         evaluated.keep(self._tallies)

@@ -22,7 +22,7 @@ Key = tuple[int, str]
 
 #: Bytes that all remembered launches may take.
 _MOST = 64 << 20
-#: Tallies of one launch that are remembered.
+#: Most tallies kept per launch.
 _MOST_TALLIES = 32
 #: Answers of one kind that are remembered.
 _MOST_ANSWERS = 64
@@ -107,7 +107,7 @@ class Evaluated(msgspec.Struct):
         return _MOST - self.tape.room + sum(each.bytes for each in sets)
 
     def keep(self, tallies: Mapping[Key, Tally]) -> None:
-        """Keep tallies that are settled, in place of the oldest."""
+        """Keep settled tallies; drop the oldest beyond ``_MOST_TALLIES``."""
         self.tallies |= {(key, each.machine): each for key, each in tallies.items()}
         for oldest in list(self.tallies)[:-_MOST_TALLIES]:
             del self.tallies[oldest]

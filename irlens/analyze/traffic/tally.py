@@ -167,7 +167,7 @@ def _first_tiles(tiles: Tiles, accessed: ByteSet, element_bytes: int) -> FirstTi
 
 
 class Machine(NamedTuple):
-    """What a machine has to do with how it runs an access.
+    """What a tally depends on besides the addresses.
 
     Attributes:
         wave: Programs of a wave; ``None`` if unknown.

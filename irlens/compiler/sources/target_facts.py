@@ -72,7 +72,7 @@ def described(name: str) -> Callable[..., Any] | None:
 
 
 def _answer(torch: Any) -> None:
-    """Let PyTorch answer from the target: those functions of ``torch.cuda`` that do not yet."""
+    """Patch the functions of ``torch.cuda`` that are not patched yet to describe the target."""
     for name in _ANSWERS:
         own = getattr(torch.cuda, name)
         if not hasattr(own, "__answers__"):

@@ -334,7 +334,7 @@ def spills_known(report: Report) -> bool | None:
 
 
 def spilled_to(report: Report) -> str:
-    """Return which vector registers of AMD are spilled to AGPRs, after their number."""
+    """Return what follows the number of spilled registers, with where AMD's VGPRs went."""
     held, kept = report.resources, kept_in_agprs(report.spills or ())
     if spills_to_agprs_alone(held):
         return _TO_AGPRS
