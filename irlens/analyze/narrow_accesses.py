@@ -12,7 +12,7 @@ from irlens.model.source import SourceLocation
 #: The only divisor of an argument that Triton detects.
 ALIGNMENT = 16
 #: Each argument takes a walk of the ttir; generated kernels have hundreds of them.
-_MOST_ARGUMENTS = 64
+MOST_ARGUMENTS = 64
 
 
 class NarrowAccess(msgspec.Struct):
@@ -41,7 +41,7 @@ def narrow_accesses(facts: Facts) -> list[NarrowAccess]:
     if facts.is_specialized:  # only some threads take part, and the ttir does not say which
         return []
     known = {**dict.fromkeys(loaded_scalars(facts.ttir), 1), **divisors(facts.ttir)}
-    if len(known) > _MOST_ARGUMENTS:
+    if len(known) > MOST_ARGUMENTS:
         return []
     actual = access_widths(facts.assembly)
     candidates: dict[int, tuple[Access, int]] = {}
@@ -55,7 +55,9 @@ def narrow_accesses(facts: Facts) -> list[NarrowAccess]:
     if not candidates:
         return []
     best = addresses.accesses(dict.fromkeys(known, ALIGNMENT))
-    constant = addresses.accesses({name: _divisor(facts, name, known[name]) for name in known})
+    constant = addresses.accesses(
+        {name: divisor_of_value(facts, name, known[name]) for name in known}
+    )
     narrow = {
         index: NarrowAccess(access, best[index], constant[index], elements, [], [])
         for index, (access, elements) in candidates.items()
@@ -89,9 +91,15 @@ def _find_blockers(
                     break
 
 
-def _divisor(facts: Facts, name: str, known: int) -> int:
+def divisor_of_value(facts: Facts, name: str, known: int) -> int:
     """Return the power of two, up to 16, that divides an argument known to the compiler."""
     value = facts.config.args.get(name.removeprefix("%"))
     if not isinstance(value, int):
         return known
     return next(n for n in (16, 8, 4, 2, 1) if value % n == 0)
+
+
+def is_multiple(facts: Facts, name: str) -> bool:
+    """Whether an argument's value is a multiple of 16, which Triton could detect."""
+    value = facts.config.args.get(name)
+    return isinstance(value, int) and value % ALIGNMENT == 0

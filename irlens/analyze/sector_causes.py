@@ -68,7 +68,8 @@ class SectorCause(msgspec.Struct, frozen=True):
             they vary.
         extents: Elements of a warp along each dimension.
         still: The part of neighbours along a dimension that have the same address, at most.
-        run: Elements of the tile that lie side by side before the address jumps, on average.
+        runs: Elements of the tile that lie side by side before the address jumps, on average, along
+            each dimension.
         lanes_along: The dimension that neighbouring threads go along; ``None`` for a scalar.
         vector: Elements of a thread that lie side by side, up to 16 bytes.
         held_bytes: Bytes of a thread that lie side by side.
@@ -92,7 +93,7 @@ class SectorCause(msgspec.Struct, frozen=True):
     steps: tuple[int | None, ...]
     extents: tuple[int, ...]
     still: float
-    run: float
+    runs: tuple[float, ...]
     lanes_along: int | None
     vector: int
     held_bytes: int
@@ -231,7 +232,7 @@ def _cause(access: Access, issued: WarpAccess, tiles: list[_Tile], granule: int)
         steps=_steps(tiles[0].offsets),
         extents=_extents(layout.shape, [*register_bits, *lane_bits]),
         still=_still(tiles[0].offsets),
-        run=_run(tiles[0].offsets, issued.element_bytes),
+        runs=_runs(tiles[0].offsets, issued.element_bytes),
         lanes_along=along,
         vector=worst.vector,
         held_bytes=worst.held * issued.element_bytes,
@@ -254,9 +255,12 @@ def _still(offsets: "Integers") -> float:
     return max((float((each == 0).mean()) for each in moves if each.size), default=0.0)
 
 
-def _run(offsets: "Integers", size: int) -> float:
-    moves = np.diff(offsets.reshape(-1))
-    return offsets.size / (1 + int((moves != size).sum()))
+def _runs(offsets: "Integers", size: int) -> tuple[float, ...]:
+    runs = []
+    for axis in range(offsets.ndim):
+        moves = np.diff(np.moveaxis(offsets, axis, -1).reshape(-1))
+        runs.append(offsets.size / (1 + int((moves != size).sum())))
+    return tuple(runs)
 
 
 def _extents(shape: tuple[int, ...], bases: list[tuple[int, ...]]) -> tuple[int, ...]:

@@ -60,7 +60,7 @@ from irlens.analyze.addresses import Access, divisors, loaded_scalars
 from irlens.analyze.facts import Facts
 from irlens.analyze.global_accesses import uncounted
 from irlens.analyze.mlir_loops import user_line
-from irlens.analyze.narrow_accesses import ALIGNMENT, NarrowAccess, narrow_accesses
+from irlens.analyze.narrow_accesses import ALIGNMENT, NarrowAccess, is_multiple, narrow_accesses
 from irlens.isa.mlir import Module, Operation
 from irlens.model.report import Blame, Severity
 from irlens.rules import Match, Place
@@ -145,16 +145,16 @@ def _hint(facts: Facts, candidate: NarrowAccess, cause: "SectorCause | None") ->
     """Return what to do; arguments that are multiples of 16 need no padding."""
     if _loaded(facts).keys() & {*candidate.address, *candidate.mask}:
         return _TOLD
-    if all(_is_multiple(facts, name) for name in (*candidate.address, *candidate.mask)):
+    if all(is_multiple(facts, name) for name in (*candidate.address, *candidate.mask)):
         return "remove do_not_specialize: in this launch Triton would detect the multiple of 16"
-    if all(_is_multiple(facts, name) for name in candidate.address):
+    if all(is_multiple(facts, name) for name in candidate.address):
         return "pad the bound to a multiple of 16, or handle the ragged end separately"
     remedy = _for_address(facts, candidate, cause)
     width = candidate.constant.width(candidate.elements)
     if width == candidate.access.width(candidate.elements):
         return remedy
     blockers = (*candidate.address, *candidate.mask)
-    names = " and ".join(name for name in blockers if not _is_multiple(facts, name))
+    names = " and ".join(name for name in blockers if not is_multiple(facts, name))
     return f"pass {names} as tl.constexpr to move {width} B, or {remedy}"
 
 
@@ -175,7 +175,7 @@ def _for_address(facts: Facts, candidate: NarrowAccess, cause: "SectorCause | No
 
 
 def _blockers(facts: Facts, candidate: NarrowAccess) -> list[str]:
-    return [name for name in candidate.address if not _is_multiple(facts, name)]
+    return [name for name in candidate.address if not is_multiple(facts, name)]
 
 
 def _is_shift(facts: Facts, candidate: NarrowAccess, cause: "SectorCause | None") -> bool:
@@ -289,12 +289,6 @@ def _one_each(cause: "SectorCause", facts: Facts) -> str:
         # Launching them may take longer than the sectors do.
         smaller += f"; compare the times where that takes {more} times as many {facts.words.cta}s"
     return f"give each {facts.words.thread} one element ({smaller})"
-
-
-def _is_multiple(facts: Facts, name: str) -> bool:
-    """Whether an argument's value is a multiple of 16, which Triton could detect."""
-    value = facts.config.args.get(name)
-    return isinstance(value, int) and value % ALIGNMENT == 0
 
 
 def _with_value(facts: Facts, name: str) -> str:

@@ -41,12 +41,13 @@ NVIDIA, in sectors of 32 bytes, and AMD, in cache lines where their size is conf
 and CDNA 5 it is not, and only strides of unknown value are reported.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from irlens.analyze.address_slice import computed_from
-from irlens.analyze.addresses import Access, divisors
+from irlens.analyze.addresses import Access, divisors, loaded_scalars
 from irlens.analyze.facts import Facts
+from irlens.analyze.narrow_accesses import MOST_ARGUMENTS, divisor_of_value, is_multiple
 from irlens.analyze.warp_tiles import WarpTile, blocked_layouts, touched_granules, warp_tile
 from irlens.isa.mlir.copies import COPIES
 from irlens.model.estimate import Cause
@@ -78,9 +79,17 @@ _INTERLEAVED = {
         " them apart in memory"
     ),
 }
+#: Elements of a row that are worth another order of threads.
+_ROW = 4
+_AS_CONSTANT = "as a tl.constexpr, or without do_not_specialize"
+_TOLD = "tell the compiler of N neighbours: tl.max_contiguous(addresses, [{}])"
 _ROWS = "let a dimension of the tile follow the contiguous rows, in place of // and %"
 _SORT = "sort the indices, or let each of them name a longer row"
 _APART = "let neighbouring threads access the dimension that is contiguous in memory"
+_NOWHERE = (
+    "no dimension of the tile is contiguous in memory: store {} with its dimensions in another"
+    " order, or let the tile cover the contiguous one"
+)
 _ASCENDING = "load ascending addresses, and turn the tile round (tl.flip), or count the other way"
 _BESIDE = "an access of a narrower type beside this one, such as a mask, gives each thread more"
 _SHORT = "make the tile wider along the dimension that is contiguous in memory"
@@ -118,17 +127,17 @@ class _Complaint(NamedTuple):
     Attributes:
         kind: "apart", "rows" of a few elements, "short" requests, "broadcast" for requests of few
             elements for many threads, "held" for threads that hold more than they move at a time,
-            "untold" for a stride of 1 that the compiler does not know, "indirect" for loaded
-            addresses.
+            "untold" for a stride of 1 that the compiler does not know, "values" for others that
+            it does not know, "indirect" for loaded addresses.
         dimension: The dimension of the tile that neighbours go along; ``None`` if unknown.
-        argument: The stride that is to blame; empty for none.
+        arguments: Those that are to blame.
     """
 
     kind: str
     words: str
     hint: str
     dimension: int | None = None
-    argument: str = ""
+    arguments: Sequence[str] = ()
 
 
 class _Held(NamedTuple):
@@ -168,7 +177,7 @@ def _match(
         blame=Blame(
             reason=complaint.words,
             kind=complaint.kind,
-            arguments=[complaint.argument] if complaint.argument else [],
+            arguments=[*complaint.arguments],
             dimension=complaint.dimension,
         ),
     )
@@ -217,7 +226,7 @@ def _apart(
     facts: Facts, access: Access | None, tile: WarpTile | None, cause: "SectorCause"
 ) -> _Complaint:
     """Return how far apart the elements of a warp are."""
-    untold = _other_order(access, cause) if access is not None else None
+    untold = _other_order(facts, access, cause) if access is not None else None
     if untold is not None:
         return untold
     held = _held(facts, cause)
@@ -230,7 +239,11 @@ def _apart(
         tile = WarpTile(tuple(extent for _, extent in pairs), (), cause.element_bytes)
         steps = all_known(step for step, _ in pairs)
     if steps:
-        return _distance(tile, steps, cause.access.direction)
+        found = _distance(tile, steps, cause.access.direction)
+        size, shown = cause.element_bytes, all_known(cause.steps)
+        if found.hint != _APART or shown is None or len(shown) == 1 or size in map(abs, shown):
+            return found
+        return found._replace(hint=_NOWHERE.format(cause.access.argument or "the tensor"))
     if facts.ttir is not None:
         operation = next(
             each for each in facts.ttir.operations if each.span.line == cause.access.line
@@ -239,37 +252,75 @@ def _apart(
             words = "its addresses are loaded from memory and lie apart"
             return _Complaint("indirect", words, _SORT)
     along = zip(cause.steps, cause.extents, strict=True)
-    if any(step == cause.element_bytes and extent == cause.run for step, extent in along):
-        return _Complaint("rows", f"rows of the tile are {cause.run:,.0f} elements long", _SHORT)
-    if cause.run > 1.5:
-        words = f"its neighbours lie side by side in rows of {cause.run:.3g} on average"
-        return _Complaint("apart", words, _ROWS)
+    run = cause.runs[-1 if cause.lanes_along is None else cause.lanes_along]
+    if any(step == cause.element_bytes and extent == run for step, extent in along):
+        return _Complaint("rows", f"rows of the tile are {run:,.0f} elements long", _SHORT)
+    if run > 1.5:
+        return _Complaint("apart", f"its neighbours {_in_rows(run)}", _ROWS)
     return _Complaint("apart", f"the addresses of a {facts.words.warp} are far apart", _APART)
 
 
-def _other_order(access: Access, cause: "SectorCause") -> _Complaint | None:
+def _in_rows(run: float) -> str:
+    return f"lie side by side in rows of {run:.3g} on average"
+
+
+def _other_order(facts: Facts, access: Access, cause: "SectorCause") -> _Complaint | None:
     """Return that the tile is contiguous along another dimension than threads go along."""
-    along = cause.lanes_along
-    shape = access.pointer.shape
+    along, shape, size = cause.lanes_along, access.pointer.shape, cause.element_bytes
     if along is None or along >= len(cause.steps) or len(shape) != len(cause.steps):
         return None
     step = cause.steps[along]
-    for dimension, each in enumerate(cause.steps):
-        if each is None or abs(each) != cause.element_bytes or dimension == along:
+    for dimension, (each, run) in enumerate(zip(cause.steps, cause.runs, strict=True)):
+        is_cut = each is None and run >= _ROW and (step or 0) > size
+        if not (is_cut or (each is not None and abs(each) == size)) or dimension == along:
             continue
         if cause.extents[dimension] >= shape[dimension] or not step:
             continue  # short rows, which each warp holds completely
-        symbol = access.pointer.axes[dimension].symbol
-        name = f"{symbol.removeprefix('%')} is 1" if symbol is not None else "it is contiguous"
-        return _Complaint(
-            "untold",
+        beside = f"dimension {dimension}"
+        lies = f"neighbours along {beside} {_in_rows(run)}" if is_cut else f"{beside} is contiguous"
+        words = (
             f"threads go along dimension {along} of the tile, whose elements are"
-            f" {abs(step) // cause.element_bytes:,} apart, and dimension {dimension} is contiguous",
-            f"let the compiler know that {name}: as a tl.constexpr, or without do_not_specialize",
-            dimension,
-            symbol.removeprefix("%") if symbol is not None else "",
+            f" {abs(step) // size:,} apart, and {lies}"
         )
+        symbol = access.pointer.axes[dimension].symbol
+        if symbol is not None:
+            name = symbol.removeprefix("%")
+            hint = f"let the compiler know that {name} is 1: {_AS_CONSTANT}"
+            return _Complaint("untold", words, hint, dimension, [name])
+        if names := _telling(facts, access, dimension):
+            hint = f"pass {' and '.join(names)} as tl.constexpr"
+            if all(is_multiple(facts, each) for each in names):
+                hint = f"let the compiler know {' and '.join(names)}: {_AS_CONSTANT}"
+            return _Complaint("values", words, hint, dimension, names)
+        told = ["1"] * len(shape)
+        told[dimension] = "N"
+        hint = f"{_ROWS}, or {_TOLD.format(', '.join(told))}"
+        return _Complaint("untold", words, hint, dimension)
     return None
+
+
+def _telling(facts: Facts, access: Access, dimension: int) -> list[str]:
+    """Return the arguments whose values make a dimension contiguous for the compiler."""
+    if facts.ttir is None or facts.addresses is None:
+        return []
+    known = {**dict.fromkeys(loaded_scalars(facts.ttir), 1), **divisors(facts.ttir)}
+    if len(known) > MOST_ARGUMENTS:
+        return []
+
+    def run(divisors: dict[str, int]) -> int:
+        found = facts.addresses.accesses(divisors) if facts.addresses is not None else ()
+        axis = next(each for each in found if each.line == access.line).pointer.axes[dimension]
+        return axis.run if axis.step == access.element_bytes and not axis.symbol else 1
+
+    told = {name: divisor_of_value(facts, name, known[name]) for name in known}
+    best = run(told)
+    if best <= run(known):
+        return []
+    return [
+        name.removeprefix("%")
+        for name in known
+        if told[name] > known[name] and run({**told, name: known[name]}) < best
+    ]
 
 
 def _estimated(facts: Facts, access: Access, tile: WarpTile) -> _Complaint | None:
@@ -285,7 +336,7 @@ def _estimated(facts: Facts, access: Access, tile: WarpTile) -> _Complaint | Non
     if facts.config.args and name not in facts.config.args:
         return None  # part of an argument, such as the stride 1 of a host's descriptor
     words = f"neighbours in the tile are {name} elements apart, which is not known to be 1"
-    return _Complaint("untold", words, _APART, argument=name)
+    return _Complaint("untold", words, _APART, arguments=[name])
 
 
 def _touches(facts: Facts, access: Access, tile: WarpTile, steps: list[int]) -> _Complaint | None:

@@ -180,6 +180,23 @@ def test_shows_a_contiguous_dimension_that_the_compiler_does_not_know(
     assert look(CODE, "sectors.py:told_columns", target) == []
 
 
+@pytest.mark.parametrize("target", ["h100", "mi300x"])
+def test_names_the_argument_whose_value_tells_the_order(target: str, look: Look) -> None:
+    """Of ``pixel % width`` the compiler knows no neighbours, unless it knows the width."""
+    (finding,) = look(CODE, "other_causes.py:pixels", target)
+    assert "threads go along dimension 1 of the tile" in finding.message
+    assert finding.hint == "pass width as tl.constexpr"
+    assert finding.blame is not None
+    assert finding.blame.arguments == ["width"]
+    (finding,) = look(CODE, "other_causes.py:pixels", target, args={"width": 61})
+    assert "tl.max_contiguous(addresses, [N, 1])" in finding.hint  # an odd value tells nothing
+
+
+def test_names_a_tensor_of_which_no_dimension_is_contiguous(look: Look) -> None:
+    (finding,) = look(CODE, "sectors.py:taps")
+    assert finding.hint.startswith("no dimension of the tile is contiguous in memory: store x with")
+
+
 def test_shows_rows_that_indices_cut(look: Look) -> None:
     """28 of 30 pixels of a row: indices with // and % jump after each row."""
     (finding,) = look(CODE, "sectors.py:inner")

@@ -412,7 +412,7 @@ TABLE: list[Row] = [
     (f"{OTHERS}:striding", "h100", {}, {}, "IRL204", "while", "TritonGPUAssignLatencies",
      "a for loop in its place"),
     (f"{OTHERS}:pixels", "sm_80", {}, {}, "IRL302", "tl.store(", "TritonGPUCoalesce",
-     "contiguous along dimension 0"),
+     "width=54 known to the compiler"),
     (f"{OTHERS}:factors", "sm_90", {}, {}, "IRL309", "scale =", "", "moves along dimension 0"),
     (f"{OTHERS}:halves", "sm_90", {}, {}, "IRL404", "tl.dot(", "TritonGPUPipeline", "in fp32"),
     (f"{OTHERS}:halves", "sm_90", {"SCALE": "0.5"}, {}, "IRL404", "SCALE", "TritonGPUPipeline",

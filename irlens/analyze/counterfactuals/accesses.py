@@ -169,6 +169,8 @@ def of_uncoalesced(symptom: Symptom) -> Iterator[Change]:
             if not blame.arguments and blame.dimension is not None:
                 beside = _elements_of(_WIDEST, access)
                 yield from _known_along(symptom, access, blame.dimension, beside)
+        case "values":
+            yield from _known_values(symptom)
         case "held" if module.stage != "ttir":
             yield from _shorter(symptom, _elements_of(_WIDEST, access))
         case "held":
@@ -189,6 +191,18 @@ def of_uncoalesced(symptom: Symptom) -> Iterator[Change]:
         case _:
             yield from _side_by_side(symptom, access)
             yield from _along_each(symptom, access)
+
+
+def _known_values(symptom: Symptom) -> Iterator[Change]:
+    """Yield the values of the arguments to blame as constants."""
+    module, named = symptom.module, []
+    for name in symptom.blame.arguments:
+        value = symptom.config.args.get(name)
+        if isinstance(value, int):
+            module = parse(edits.with_constant(module, name, value), stage=module.stage)
+            named.append(f"{name}={value}")
+    if named:
+        yield Change(f"{' and '.join(named)} known to the compiler", ttir=module.text)
 
 
 def _along_each(symptom: Symptom, access: Operation) -> Iterator[Change]:

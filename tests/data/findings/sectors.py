@@ -175,6 +175,97 @@ IRLENS_KERNELS = {
         "constexprs": {"sm": 1, "B": 64},
         "grid": ["m // B", "n // B"],
     },
+    "taps": {
+        "sizes": {"h": 128, "w": 256},
+        "args": {"x": "fp32[h, w + 16]", "y": "fp32[h, w]", "w": "w"},
+        "constexprs": {"BLOCK": 128, "K": 7},
+        "grid": ["h", "w // BLOCK"],
+    },
+    "offset_view": {
+        "sizes": {"n": 65536},
+        "args": {"x": "bf16[n + 64]", "y": "bf16[n]", "start": 3},
+        "constexprs": {"BLOCK": 1024},
+        "grid": ["n // BLOCK"],
+    },
+    "bytes": {
+        "sizes": {"n": 65536},
+        "args": {"x": "fp8e4nv[n + 64]", "y": "fp8e4nv[n]"},
+        "constexprs": {"BLOCK": 128, "SHIFT": 5},
+        "grid": ["n // BLOCK"],
+    },
+    "unaligned_rows": {
+        "sizes": {"rows": 512, "cols": 1000},
+        "args": {"x": "bf16[rows, cols]", "y": "bf16[rows, 1024]", "stride": "cols", "cols": "cols"},
+        "constexprs": {"BLOCK": 1024},
+        "grid": ["rows"],
+    },
+    "wrapped": {
+        "sizes": {"rows": 256, "cols": 1000},
+        "args": {"x": "fp32[rows, cols]", "y": "fp32[rows, 1024]", "cols": "cols"},
+        "constexprs": {"BLOCK": 1024, "HINT": False},
+        "grid": ["rows"],
+    },
+    "halves": {
+        "sizes": {"n": 65536},
+        "args": {"x": "fp16[n]", "y": "fp16[n]", "n": "n"},
+        "constexprs": {"BLOCK": 1024},
+        "grid": ["cdiv(n, BLOCK)"],
+    },
+    "pairs": {
+        "sizes": {"n": 65536},
+        "args": {"x": "fp32[2 * n]", "y": "fp32[n]", "n": "n"},
+        "constexprs": {"BLOCK": 1024},
+        "grid": ["n // BLOCK"],
+    },
+    "hinted_halves": {
+        "sizes": {"n": 65536},
+        "args": {"x": "fp16[n]", "y": "fp16[n]", "n": "n"},
+        "constexprs": {"BLOCK": 1024},
+        "grid": ["cdiv(n, BLOCK)"],
+    },
+    "spread": {
+        "sizes": {"rows": 1024},
+        "args": {"x": "fp32[rows]", "y": "fp32[rows, N]"},
+        "constexprs": {"M": 32, "N": 128},
+        "grid": ["rows // M"],
+    },
+    "doubled": {
+        "sizes": {"n": 65536},
+        "args": {"x": "fp16[n // 2]", "y": "fp16[n]"},
+        "constexprs": {"BLOCK": 1024},
+        "grid": ["n // BLOCK"],
+    },
+    "gathered_windows": {
+        "sizes": {"n": 65536},
+        "args": {"x": "fp32[n + 16]", "y": "fp32[n]"},
+        "constexprs": {"BLOCK": 256, "K": 8},
+        "grid": ["n // BLOCK"],
+    },
+    "untold_columns": {
+        "sizes": {"m": 1024, "n": 2048},
+        "args": {"x": "fp16[n, m]", "y": "fp16[n, m]", "sm": 1, "sn": "m"},
+        "constexprs": {"B": 64},
+        "grid": ["m // B", "n // B"],
+    },
+    "told_columns": {
+        "sizes": {"m": 1024, "n": 2048},
+        "args": {"x": "fp16[n, m]", "y": "fp16[n, m]", "sn": "m"},
+        "constexprs": {"sm": 1, "B": 64},
+        "grid": ["m // B", "n // B"],
+    },
+    "pixels": {
+        "sizes": {"width": 62},
+        "args": {
+            "x": "fp16[64, width, 32]", "y": "fp16[32, 64, width]", "width": "width",
+            "size": "64 * width",
+        },
+        "grid": ["width"],
+    },
+    "taps": {
+        "args": {"x": "fp32[128, 64, 9]", "y": "fp32[128, 64]"},
+        "constexprs": {"N": 64},
+        "grid": [2],
+    },
     "inner": {
         "args": {"x": "fp16[64, 30, 30]", "y": "fp16[64, 784]"},
         "constexprs": {"BLOCK": 128},
@@ -433,6 +524,135 @@ def told_columns(x, y, sm: tl.constexpr, sn, B: tl.constexpr):
     n = tl.program_id(1) * B + tl.arange(0, B)
     at = m[:, None] * sm + n[None, :] * sn
     tl.store(y + at, tl.load(x + at))
+
+
+@triton.jit
+def taps(x, y, w, BLOCK: tl.constexpr, K: tl.constexpr):
+    """Add up K neighbours, one iteration each."""
+    row = tl.program_id(0)
+    c = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for k in range(K):
+        total += tl.load(x + row * (w + 16) + c + k)
+    tl.store(y + row * w + c, total)
+
+
+@triton.jit
+def offset_view(x, y, start, BLOCK: tl.constexpr):
+    """Copy a part of a vector."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + start + i))
+
+
+@triton.jit
+def bytes(x, y, SHIFT: tl.constexpr, BLOCK: tl.constexpr):
+    """Copy single bytes from a place off a boundary."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i + SHIFT))
+
+
+@triton.jit
+def unaligned_rows(x, y, stride, cols, BLOCK: tl.constexpr):
+    """Copy rows of a length that is no multiple of 16."""
+    row = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    tl.store(y + row * 1024 + i, tl.load(x + row * stride + i, mask=i < cols), mask=i < cols)
+
+
+@triton.jit
+def wrapped(x, y, cols, BLOCK: tl.constexpr, HINT: tl.constexpr):
+    """Copy rows, with indices modulo their length in place of a mask."""
+    row = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    at = i % cols
+    if HINT:
+        at = tl.max_contiguous(tl.multiple_of(at, 4), 4)
+    tl.store(y + row * 1024 + i, tl.load(x + row * 1000 + at))
+
+
+@triton.jit
+def halves(x, y, n, BLOCK: tl.constexpr):
+    """Swap the halves of each block of 32 elements."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + (i ^ 16), mask=i < n), mask=i < n)
+
+
+@triton.jit
+def pairs(x, y, n, BLOCK: tl.constexpr):
+    """Copy every other element of a contiguous tile: the remedy of ``every_other``."""
+    i = tl.program_id(0) * 2 * BLOCK + tl.arange(0, 2 * BLOCK)
+    first, _ = tl.split(tl.reshape(tl.load(x + i), (BLOCK, 2)))
+    tl.store(y + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), first)
+
+
+@triton.jit
+def hinted_halves(x, y, n, BLOCK: tl.constexpr):
+    """Swap the halves of each block, with the hint that IRL301 proposes."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    at = tl.max_contiguous(tl.multiple_of(i ^ 16, 8), 8)
+    tl.store(y + i, tl.load(x + at, mask=i < n), mask=i < n)
+
+
+@triton.jit
+def spread(x, y, M: tl.constexpr, N: tl.constexpr):
+    """Spread a column by broadcasting the value: the remedy of ``repeated``."""
+    m = tl.program_id(0) * M + tl.arange(0, M)
+    n = tl.arange(0, N)
+    tile = tl.broadcast_to(tl.load(x + m)[:, None], (M, N))
+    tl.store(y + m[:, None] * N + n[None, :], tile)
+
+
+@triton.jit
+def doubled(x, y, BLOCK: tl.constexpr):
+    """Repeat each element by broadcasting the value: the remedy of ``upsample``."""
+    half = tl.program_id(0) * (BLOCK // 2) + tl.arange(0, BLOCK // 2)
+    value = tl.broadcast_to(tl.load(x + half)[:, None], (BLOCK // 2, 2))
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.reshape(value, (BLOCK,)))
+
+
+@triton.jit
+def gathered_windows(x, y, BLOCK: tl.constexpr, K: tl.constexpr):
+    """Add up windows of elements that are loaded once: the remedy of ``windows``."""
+    start = tl.program_id(0) * BLOCK
+    here = tl.arange(0, 2 * BLOCK)
+    row = tl.load(x + start + here, mask=here < BLOCK + 16)
+    at = tl.arange(0, BLOCK)[:, None] + tl.arange(0, K)[None, :]
+    window = tl.reshape(tl.gather(row, tl.reshape(at, (BLOCK * K,)), 0), (BLOCK, K))
+    tl.store(y + start + tl.arange(0, BLOCK), tl.sum(window, axis=1))
+
+
+@triton.jit(do_not_specialize=["sm"])
+def untold_columns(x, y, sm, sn, B: tl.constexpr):
+    """Copy a tile that is contiguous along its first dimension, which the compiler does not know."""
+    m = tl.program_id(0) * B + tl.arange(0, B)
+    n = tl.program_id(1) * B + tl.arange(0, B)
+    at = m[:, None] * sm + n[None, :] * sn
+    tl.store(y + at, tl.load(x + at))
+
+
+@triton.jit
+def told_columns(x, y, sm: tl.constexpr, sn, B: tl.constexpr):
+    """Copy the same tile, with the stride as a constant: the remedy of ``untold_columns``."""
+    m = tl.program_id(0) * B + tl.arange(0, B)
+    n = tl.program_id(1) * B + tl.arange(0, B)
+    at = m[:, None] * sm + n[None, :] * sn
+    tl.store(y + at, tl.load(x + at))
+
+
+@triton.jit
+def pixels(x, y, width, size):
+    """Make an image channels-first, with each pixel's place computed from the width."""
+    pixel, channel = tl.program_id(0) * 64 + tl.arange(0, 64), tl.arange(0, 32)
+    at = channel[None, :] * size + (pixel // width * width + pixel % width)[:, None]
+    tl.store(y + at, tl.load(x + pixel[:, None] * 32 + channel[None, :]))
+
+
+@triton.jit
+def taps(x, y, N: tl.constexpr):
+    """Take one tap of a filter of nine, whose taps lie side by side."""
+    row, column = tl.program_id(0) * N + tl.arange(0, N)[:, None], tl.arange(0, 64)[None, :]
+    tl.store(y + row * 64 + column, tl.load(x + (row * 64 + column) * 9))
 
 
 @triton.jit
