@@ -193,7 +193,7 @@ def test_names_the_argument_whose_value_tells_the_order(target: str, look: Look)
 
 
 def test_names_a_tensor_of_which_no_dimension_is_contiguous(look: Look) -> None:
-    (finding,) = look(CODE, "sectors.py:taps")
+    (finding,) = look(CODE, "sectors.py:one_tap")
     assert finding.hint.startswith("no dimension of the tile is contiguous in memory: store x with")
 
 
