@@ -36,7 +36,10 @@ _TILE_NAME = re.compile(r"block|tile|chunk", re.IGNORECASE)
 #: Constexprs that multiply program IDs and tiles.
 _NO_STRIDE = re.compile(r"block|tile|chunk|group|split|stages|warps|^num_", re.IGNORECASE)
 _FLAG_NAME = re.compile(r"^(is|has|use|even|with|enable|do|add)_|causal|divisible", re.IGNORECASE)
-_HEAD = re.compile(r"head_?(dim|size)|d_?model|d_?head|^d$|_d$|^hd$|_dk$|_dv$", re.IGNORECASE)
+_HEAD = re.compile(
+    r"(head|rot(ary)?|rope|nope|qk)_?(dim|size)|d_?state|d_?model|d_?head|^d$|_d$|^hd$|_dk$|_dv$",
+    re.IGNORECASE,
+)
 _GROUP = re.compile(r"group", re.IGNORECASE)
 _INDEX_NAME = re.compile(
     r"idx|ind(ex|ices|s)?(_|$)|(^|_)ids?(_|$)|label|target|token|offset|cu_?seq|seq_?len|lens?(_|$)"
@@ -63,12 +66,28 @@ _TILES = (_EXTENT, 64, 16)
 _SHARE = 16
 #: Elements of the largest tensor and of the widest tile of an example.
 _MOST, _WIDEST = 1 << 26, 1 << 14
+#: Elements that longer dimensions are multiples of.
+_ALIGNED = 16
 _IGNORED = re.compile(r"^ignore", re.IGNORECASE)
+#: Functions that say what holds of their arguments.
+_HINTS = frozenset({"assume", "device_assert", "static_assert", "device_print", "static_print"})
+#: Values of constexprs that are options of operations.
+_OPTIONS = {
+    "cache_modifier": ".cg",
+    "eviction_policy": "evict_last",
+    "padding_option": "zero",
+    "input_precision": "tf32",
+    "fp_downcast_rounding": "rtne",
+    "sem": "relaxed",
+    "scope": "gpu",
+}
 #: Options of ``tl.range`` that are on or off.
 _FLAG_OPTIONS = frozenset({"flatten", "warp_specialize", "disallow_acc_multi_buffer"})
 #: Most CTAs of a grid in y and in z on NVIDIA GPUs (CUDA C++ Programming Guide).
 _MOST_IN_Y = 65_535
 _ID_AFFIX = re.compile(r"^(pid|i|offs?|cur|start|program)_|_(id|idx|index)$", re.IGNORECASE)
+#: SMs of an H100, the default target.
+_SMS = 132
 #: Numbers by the parameter's name.
 _NUMBERS = (
     (_HEAD, _HEAD_DIM),
@@ -93,7 +112,7 @@ _CONSTEXPRS = (
     ),
     (re.compile(r"stages?$", re.IGNORECASE), 3),
     (re.compile(r"split", re.IGNORECASE), 4),
-    (re.compile(r"(^|_)n(um)?_?sms?$", re.IGNORECASE), 132),  # of an H100, the default target
+    (re.compile(r"(^|_)n(um)?_?sms?$", re.IGNORECASE), _SMS),
     (re.compile(r"^(num|n)_", re.IGNORECASE), 4),
 )
 
@@ -106,7 +125,7 @@ class Uses(msgspec.Struct):
         blocks: Index expressions of each descriptor's first load or store.
         ranges: Names in the extents of tiles.
         conditions: Names that are conditions by themselves.
-        texts: A text that each name is compared with.
+        texts: A text that each name is compared with, or that the option that it is may be.
         numbers: An integer, or a name of the module, that each name may equal.
         dtypes: Names that values are converted to.
         unrolled: Names that are the iterations of an unrolled loop.
@@ -302,7 +321,9 @@ class _Example:
             is_advanced = stride in pointer.advanced or (
                 at == len(shape) - 1 and "" in pointer.advanced
             )
-            reached = None if is_advanced else self._reached(pointer, stride)
+            reached = self._reached(pointer, stride, is_advanced)
+            if is_advanced:  # a loop goes on from there
+                reached = reached and max(reached, shape[at])
             shape[at] = max(reached or 1, _FLAT) if self._is_flat else reached or shape[at]
             # What an outer dimension advances by is all of the inner ones: K of ``rows * K``.
             if at and (row := self._names.get(strides[at - 1], 0)):
@@ -318,15 +339,30 @@ class _Example:
             extents[at + 1] = max(extents[at + 1], -(-self._strides.get(stride, 0) // inner))
         return tuple(extents) if math.prod(extents) <= _MOST else shape
 
-    def _reached(self, pointer: Pointer, stride: str) -> int | None:
-        """Return the extent that accesses need in a dimension; ``None`` if it is unknown."""
+    def _reached(self, pointer: Pointer, stride: str, is_advanced: bool) -> int | None:
+        """Return the extent that accesses need in a dimension; ``None`` if it is unknown.
+
+        Where a loop advances the address, rows are whole: ``rows * length`` is the first of each.
+        """
         most = 0
         for terms in pointer.terms:
-            found = [self._extents.of(index_of(each, stride)) for each in terms.get(stride, ())]
+            indices = [index_of(each, stride) for each in terms.get(stride, ())]
+            found = [self._extents.of(each) for each in indices]
             if None in found:
                 return None
-            most = max(most, sum(each - 1 for each in found if each) + 1 if found else 0)
-        return most
+            last = sum(each - 1 for each in found if each)
+            if is_advanced:
+                last += max((self._row(each) for each in indices), default=1) - 1
+            most = max(most, last + 1 if found else 0)
+        # A row that begins anywhere is an odd example: 2,047 elements of two indices of 1,024.
+        return most if most <= _ALIGNED else -(-most // _ALIGNED) * _ALIGNED
+
+    def _row(self, index: ast.expr) -> int:
+        """Return the factor of an index that is the length of rows, 1 where there is none."""
+        match index:
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                return self._extents.value(right) or self._extents.value(left) or 1
+        return 1
 
     def _default_shape(self, pointer: Pointer, named: int) -> tuple[int, ...]:
         rank = max(len(pointer.strides) + pointer.contiguous, named, 1)
@@ -365,6 +401,8 @@ class _Example:
             return "0.000001" if "eps" in name.lower() else "0.5"
         if any(name == number for number, _ in self.programs.shares.values()):
             return str(_SHARE)
+        if name in self.programs.strides.values():
+            return str(_SMS)
         for pattern, value in _NUMBERS:
             if pattern.search(name):
                 return str(value)
@@ -388,9 +426,11 @@ class _Example:
             return told if parse_value(told) == told else f"'{told}'"  # "none" is no keyword here
         if name in uses.dtypes:
             return "fp16"
+        if name in self.programs.strides.values():
+            return str(_SMS)
         if name in uses.unrolled:  # it takes minutes to compile many iterations
             return "4"
-        if _HEAD.search(name):
+        if _HEAD.search(name) and not _FLAG_NAME.search(name):  # HAS_D
             return str(_HEAD_DIM)
         if name in uses.ranges or _TILE_NAME.search(name):
             return str(self._tile(name))
@@ -433,8 +473,13 @@ def _stride_of(name: str, pointer: str, pointers: Iterable[str]) -> bool:
 def _compared_names(tree: ast.AST) -> set[str]:
     """Return names that bound something: in comparisons, ranges, divisions and calls."""
     found: set[str] = set()
+    hints = (each for each in ast.walk(tree) if called_name(each) in _HINTS)
+    # ``tl.assume(stride_am > 0)`` makes no extent of a stride.
+    hinted = {each for call in hints for each in ast.walk(call)}
     for node in ast.walk(tree):
         parts: list[ast.expr] = []
+        if node in hinted:
+            continue
         if isinstance(node, ast.Compare):
             parts = [node.left, *node.comparators]
         elif isinstance(node, ast.Call):
@@ -482,6 +527,9 @@ def _note_call(uses: Uses, call: ast.Call, function: ast.Attribute) -> None:
             uses.unrolled |= {each.id for each in call.args if isinstance(each, ast.Name)}
     elif _DESCRIPTOR_CALLS.fullmatch(function.attr) and isinstance(first, ast.List | ast.Tuple):
         uses.blocks.setdefault(owner, first.elts)
+    for each in call.keywords:
+        if each.arg in _OPTIONS and isinstance(each.value, ast.Name):
+            uses.texts.setdefault(each.value.id, _OPTIONS[each.arg])
     flags = {each.value for each in call.keywords if each.arg in _FLAG_OPTIONS}
     uses.conditions |= names_in(*flags)
     if function.attr == "to" and isinstance(first, ast.Name):

@@ -35,13 +35,13 @@ class Extents:
         self._assigned = assignments(nodes)
         self._names, self._tiles, self._programs = dict(names), tiles, programs
         self._bounds: list[tuple[ast.expr, ast.expr]] = []
-        self._counted: dict[str, tuple[ast.expr, list[ast.expr]]] = {}
+        self._counted: dict[str, list[ast.expr]] = {}
         for node in nodes:
             match node:
                 case ast.Compare(left=left, ops=[ast.Lt() | ast.LtE(), *_], comparators=[size, *_]):
                     self._bounds.append((plain(left), size))
                 case ast.For(target=ast.Name(id=name), iter=ast.Call(args=[*parts])) if parts:
-                    self._counted.setdefault(name, (parts[:2][-1], parts[2:]))
+                    self._counted.setdefault(name, parts)
         for name, values in self._assigned.items():
             if name not in self._names and len(values) == 1:
                 value = self.value(values[0])
@@ -88,8 +88,11 @@ class Extents:
             return value + 1
         match index:
             case ast.Name(id=name) if name in self._counted:
-                size, steps = self._counted[name]
-                last, step = self.value(size), self.value(steps[0]) if steps else 1
+                start, *others = self._counted[name]
+                last = self.value(others[0] if others else start)
+                # What begins at a program ID, say, may end with any number below the last.
+                is_aligned = len(others) > 1 and self.value(start) is not None
+                step = self.value(others[1]) if is_aligned else 1
                 return None if last is None or step is None else max(1, last - step + 1)
             case ast.Name(id=name) if depth and name in self._assigned:
                 values = self._assigned[name]

@@ -106,29 +106,52 @@ class Addresses:
     def _note_access(self, call: ast.Call) -> None:
         name = called_name(call) if isinstance(call.func, ast.Attribute) else ""
         is_atomic = name.startswith("atomic_")
+        if not name:  # a helper may load from the addresses that it is called with
+            for argument in call.args:
+                self._note_address(argument, is_access=False)
+            return
+        if not (_ACCESSES.fullmatch(name) or is_atomic):
+            return
         address = next(
             (each.value for each in call.keywords if each.arg in ("pointer", "base")),
             call.args[0] if call.args else None,
         )
-        base = self.base(address) if address is not None else None
-        if base is None or address is None or not (_ACCESSES.fullmatch(name) or is_atomic):
+        pointer = self._note_address(address, is_access=True) if address is not None else None
+        if pointer is None:
             return
+        if name == "store" and len(call.args) > 1:
+            pointer.stored.add(_cast(call.args[1]))
+        pointer.locked = pointer.locked or name in ("atomic_cas", "atomic_xchg")
+
+    def _note_address(self, address: ast.expr, is_access: bool) -> Pointer | None:
+        """Note the terms of an address, and return its pointer.
+
+        Args:
+            is_access: Whether it is one for certain: what is none has a term that is an index.
+        """
+        base = self.base(address)
+        if base is None:
+            return None
+        found = list(self._terms(address, base))
+        if not is_access and not any(map(self._is_index, found)):
+            return None
         pointer = self.pointers.setdefault(base, Pointer())
         terms: dict[str, list[ast.expr]] = {}
         pointer.terms.append(terms)
-        for term in self._terms(address, base):
+        for term in found:
             factor = self._factor(term)
             if factor is not None and factor not in pointer.strides:
                 pointer.strides.append(factor)
             if not self._is_index(term) and term.lineno in self._looped:
                 pointer.advanced.add(factor or "")
                 continue
-            terms.setdefault(factor or "", []).append(term)
+            told = terms.setdefault(factor or "", [])
+            # Two branches or two loops that compute the address alike add the term once.
+            if ast.unparse(term) not in map(ast.unparse, told):
+                told.append(term)
             # ``a_ptrs += BLOCK_K`` is no index, and neither is ``x + half``.
             pointer.contiguous |= factor is None and self._is_index(term)
-        if name == "store" and len(call.args) > 1:
-            pointer.stored.add(_cast(call.args[1]))
-        pointer.locked = pointer.locked or name in ("atomic_cas", "atomic_xchg")
+        return pointer
 
     def _terms(self, address: ast.expr, base: str) -> Iterator[ast.expr]:
         """Yield what an address adds to its pointer, in the order of the source."""

@@ -52,6 +52,8 @@ class ProgramIds:
         passed: Names that it calls functions of its own with.
         shares: Of axes whose programs loop over equal shares of a size, the number that says how
             large a share is, and the size: ``range(pid * rows, min((pid + 1) * rows, M))``.
+        strides: Of axes whose programs interleave a loop, the parameter that is how many they
+            are: ``range(pid, tiles, NUM_SMS)``.
     """
 
     def __init__(self, function: ast.AST, constexprs: Collection[str]) -> None:
@@ -70,6 +72,7 @@ class ProgramIds:
         self.is_opaque = None in numbers or "num_programs" in map(called_name, calls)
         self.passed: set[str] = set()
         self.shares: dict[int, tuple[str, str]] = {}
+        self.strides: dict[int, str] = {}
         self._has_helpers = False
         self._followed: dict[ast.AST, set[str]] = {}
         for node in self._nodes:
@@ -92,6 +95,7 @@ class ProgramIds:
                 self.is_opaque |= bool(self._axes(test))
             case ast.Call(args=[start, _, step]) if called_name(node) in ("range", "static_range"):
                 self._combine([start, step])
+                self._note_stride(start, step)
             case ast.Call(args=[start, stop]) if called_name(node) == "range":
                 self._note_share(start, stop)
             case ast.Call(args=args) if called_name(node) == "swizzle2d":
@@ -101,6 +105,12 @@ class ProgramIds:
                 self._has_helpers = True
                 self.is_opaque |= any(map(self._axes, values))
                 self.passed.update(*map(self._follow, values))
+
+    def _note_stride(self, start: ast.expr, step: ast.expr) -> None:
+        if (name := plain_name(step)) in self._parameters:
+            for value in self._values(start):
+                if isinstance(value, ast.Call) and called_name(value) == "program_id":
+                    self.strides[_axis_of(value) or 0] = name
 
     def _note_share(self, start: ast.expr, stop: ast.expr) -> None:
         numbers = self._parameters - self._constexprs
@@ -190,6 +200,8 @@ class ProgramIds:
         if number in self.shares:
             share, size = self.shares[number]
             return f"cdiv({size}, {share})"
+        if number in self.strides:
+            return self.strides[number]
         axis = self.axes[number]
         sizes = self._sizes(number, dimensions)
         tiles = sorted(axis.tiles & sizes.keys())

@@ -378,7 +378,7 @@ GIVEN: dict[str, ConstexprValue] = {"O": "fp16[2, 16, 64]", "O_sums": "fp32[2, 1
 
 
 def suggested(source: str) -> dict[str, str]:
-    """Return the example values of a kernel by parameter, without those that follow."""
+    """Return the example values of a kernel by option, without those that follow."""
     function = ast.parse(textwrap.dedent(source)).body[0]
     assert isinstance(function, ast.FunctionDef)
     parameters = {each.arg: each.annotation is not None for each in function.args.args}
@@ -388,9 +388,10 @@ def suggested(source: str) -> dict[str, str]:
         [name for name, constexpr in parameters.items() if constexpr],
         source,
     )
-    given = (each for each in options if not each.startswith("--grid"))
-    pairs = (shlex.split(option)[1].split("=", 1) for option in given)
-    return {each[0]: each[1] for each in pairs}
+    told = [shlex.split(option) for option in options]
+    grids = {option: value for option, value in told if option == "--grid"}
+    pairs = (value.split("=", 1) for option, value in told if option != "--grid")
+    return grids | {each[0]: each[1] for each in pairs}
 
 
 def test_shapes_are_consistent_with_strides() -> None:
@@ -532,8 +533,8 @@ def test_tensors_of_one_stride_have_rows_as_long() -> None:
         tl.store(y_ptr + row * D + cols, x, mask=cols < n)
     """
     found = suggested(source)
-    assert found["D"] == "2047"
-    assert found["x_ptr"] == found["y_ptr"] == "fp32[1024,2047]"
+    assert found["D"] == "2048"
+    assert found["x_ptr"] == found["y_ptr"] == "fp32[1024,2048]"
 
 
 def test_the_grid_of_the_file_s_launch_comes_before_a_derived_one() -> None:
@@ -686,3 +687,86 @@ def test_one_extent_of_both_rows_and_columns_counts_twice() -> None:
 def test_of_anything_else_nothing_is_known(source: str) -> None:
     assert find_uses(parse_source(source)) == Uses()
     assert example_options(["a"], ["a"], [], source) == ["--arg a=1024"]
+
+
+def test_a_hint_makes_no_extent_of_a_stride() -> None:
+    source = """def f(a_ptr, c_ptr, M, K, stride_am, stride_ak, BLOCK: tl.constexpr):
+        tl.assume(stride_am > 0)
+        tl.assume(stride_ak > 0)
+        rows, cols = tl.program_id(0), tl.arange(0, BLOCK)
+        a = tl.load(a_ptr + rows * stride_am + cols * stride_ak, mask=cols < K)
+        tl.store(c_ptr + rows, tl.sum(a))
+    """
+    assert not suggested(source).keys() & {"stride_am", "stride_ak"}  # they follow from a_ptr
+
+
+def test_addresses_computed_alike_count_once() -> None:
+    source = """def f(x_ptr, y_ptr, n, stride, BLOCK: tl.constexpr):
+        row = x_ptr + tl.program_id(0) * stride
+        for b in tl.range(0, n, BLOCK):
+            cols = b + tl.arange(0, BLOCK)
+            ptrs = row + cols
+            x = tl.load(ptrs, mask=cols < n)
+        for b in tl.range(0, n, BLOCK):
+            cols = b + tl.arange(0, BLOCK)
+            ptrs = row + cols
+            tl.store(y_ptr + cols, tl.load(ptrs, mask=cols < n), mask=cols < n)
+    """
+    assert suggested(source)["x_ptr"] == "fp32[1024,1024]"
+
+
+def test_rows_hold_what_a_loop_advances_by() -> None:
+    source = """def f(s_ptr, y_ptr, M, stride_y, K: tl.constexpr, BLOCK: tl.constexpr):
+        k = tl.cdiv(K, BLOCK)
+        rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        s_ptrs = s_ptr + (rows % M) * k
+        for i in range(k):
+            s = tl.load(s_ptrs)
+            s_ptrs += 1
+        tl.store(y_ptr + rows * stride_y, s, mask=rows < M)
+    """
+    found = suggested(source)
+    blocks = -(-int(found["K"]) // int(found["BLOCK"]))
+    assert found["s_ptr"] == f"fp32[{1024 * blocks}]"
+
+
+def test_rows_of_a_persistent_loop_end_with_the_last() -> None:
+    source = """def f(x_ptr, r_ptr, n_rows, stride, BLOCK: tl.constexpr, NUM_PRGMS: tl.constexpr):
+        for row in tl.range(tl.program_id(0), n_rows, NUM_PRGMS):
+            x = tl.load(x_ptr + row * stride + tl.arange(0, BLOCK))
+            tl.store(r_ptr + row, tl.sum(x))
+    """
+    found = suggested(source)
+    assert found["r_ptr"] == "fp32[1024]"
+    assert (found["NUM_PRGMS"], found["--grid"]) == ("132", "NUM_PRGMS")
+
+
+@pytest.mark.parametrize(
+    ("call", "value"),
+    [
+        ("tl.load(x_ptr, cache_modifier=option)", ".cg"),
+        ("tl.dot(x, x, input_precision=option)", "tf32"),
+    ],
+)
+def test_an_option_is_one_that_its_operation_takes(call: str, value: str) -> None:
+    source = f"""def f(x_ptr, option: tl.constexpr):
+        x = tl.load(x_ptr)
+        tl.store(x_ptr, {call})
+    """
+    assert suggested(source)["option"] == value
+
+
+def test_a_flag_may_end_like_a_dimension() -> None:
+    assert suggested("def f(x_ptr, HAS_D: tl.constexpr):\n    if HAS_D: pass")["HAS_D"] == "true"
+
+
+def test_a_helper_loads_from_the_addresses_that_it_is_called_with() -> None:
+    """K was 1024, since the kernel itself loads nothing from it."""
+    found = suggested("""def f(Q, K, n, stride_q, stride_k, BLOCK: tl.constexpr):
+        rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        q = tl.load(Q + rows * stride_q, mask=rows < n)
+        k_ptrs = K + rows * stride_k
+        tl.store(Q + rows * stride_q, inner(q, k_ptrs, n + 1), mask=rows < n)
+    """)
+    assert found["K"] == found["Q"]
+    assert found["n"] == "1024"
