@@ -14,6 +14,7 @@ from irlens.isa.mlir.parser import parse
 from irlens.isa.mlir.types import Pointer
 from irlens.isa.mlir.values import Value
 from irlens.model.report import Pipeline, PipelineKind
+from irlens.model.source import SourceLocation
 
 #: How an argument enters an address: "stride" is multiplied by an index, "shift" added to one,
 #: "modulus" divides one, "pointer" is what the address begins at.
@@ -93,6 +94,44 @@ def pointer_sources(module: Module, access: Operation) -> list[Argument | Operat
         elif maker.does != "load" or isinstance(loaded_type(maker).element, Pointer):
             found.append(maker)
     return found
+
+
+def can_precede(
+    module: Module, place: SourceLocation | None, loop_place: SourceLocation | None
+) -> bool:
+    """Whether the loads of a line could stand before their loop, and bring the same.
+
+    Their addresses and masks must not change with the iteration, and nothing in the loop may write
+    to what they read.
+    """
+    found = [
+        (load, loop)
+        for load in module.doing(*_LOADS)
+        if user_line(load) == place
+        for loop in module.doing("for", "while")
+        if load.index in range(loop.index, loop.end) and user_line(loop) == loop_place
+    ]
+    return bool(found) and all(_can_precede(module, *pair) for pair in found)
+
+
+def _can_precede(module: Module, load: Operation, loop: Operation) -> bool:
+    read = filter(None, module.values.operands[load.index])
+    seen = reach(read, lambda value: filter(None, _read(module, value, ALL_BOUNDS)))
+    if any(each.operation == loop.index for each in seen):
+        return False  # the induction variable, or what the loop carries
+    body = module.body(loop)
+    writes = [each for each in body if _written(each)]
+    used = {each.operation for each in seen} | {load.index}
+    if any(each.index in used or each.does not in _STORES for each in writes):
+        return False
+    memory = [
+        source
+        for each in body
+        if each.index in used and each.does in _LOADS
+        for source in pointer_sources(module, each)
+    ]
+    written = [source for each in writes for source in pointer_sources(module, each)]
+    return all(isinstance(each, Argument) and each not in memory for each in written)
 
 
 def is_multiplied(module: Module, operation: Operation) -> bool:
@@ -257,7 +296,7 @@ _STORES = frozenset({"store", "atomic", "store tile", "reduce tile"})
 #: What may write through any operand.
 _OPAQUE = frozenset({"call", "opaque"})
 #: What has results that do not point to where its operands point.
-_LOADS = frozenset({"load", "load tile"})
+_LOADS: tuple[Deed, ...] = ("load", "load tile")
 
 
 def written_arguments(text: str, stage: str) -> frozenset[int] | None:

@@ -27,17 +27,18 @@ for k in range(0, K, BLOCK_K):                 # and num_stages=4 with the launc
   Where IRL301 is found too, it names the obstacle. The compiler knows no alignment of a pointer or
   a stride that the kernel loads from memory: where it is a multiple of 16, say so,
   `stride = tl.multiple_of(tl.load(strides), 16)`.
-* A single value of fewer than 4 bytes, such as a scale of fp16: keep it in memory as fp32, or load
-  it before the loop.
+* The same in every iteration: load it before the loop. The hint says so only where neither its
+  address nor its mask changes, and nothing in the loop may write to that tensor.
+* A single value of fewer than 4 bytes, such as a scale of fp16: keep it in memory as fp32.
 * Fewer bytes than four for each thread, as of a mask of 128 int8: take a larger tile, or
   fewer warps. No alignment widens it.
-* Not an operand of the dot: load it before the loop, or request stages for the loop itself with
-  `tl.range(..., num_stages=4)`, which applies to all of its loads.
-* Indirect: load the indices before the loop, or request one stage more. On gfx950, request at most
-  four: with more, the compiler places the load in the stage that uses it.
+* Not an operand of the dot: request stages for the loop itself with `tl.range(..., num_stages=4)`,
+  which applies to all of its loads.
+* Indirect: request one stage more. On gfx950, request at most four: with more, the compiler places
+  the load in the stage that uses it.
 * Inside a condition: load unconditionally, under a mask.
-* Outside the inner loop of a nest that `flatten=True` fuses, such as the bias of a tile: load it
-  before the loop where all tiles share it. Otherwise it costs one latency a tile.
+* Outside the inner loop of a nest that `flatten=True` fuses, such as the bias of a tile: it costs
+  one latency a tile.
 * Taken by products in different layouts, as a left and a right operand (AMD), or transposed as both
   (sm_80), in the backward pass of attention: load the tile again for the other product, with its
   own `eviction_policy`, or the compiler makes one load of both. The cache has it.
@@ -57,7 +58,7 @@ alone as well, and on gfx950 it does not.
 
 from collections.abc import Iterator
 
-from irlens.analyze.address_slice import load_chain, loaded_parts
+from irlens.analyze.address_slice import can_precede, load_chain, loaded_parts
 from irlens.analyze.facts import Facts
 from irlens.analyze.global_accesses import access_widths
 from irlens.analyze.loops import ONLY
@@ -108,31 +109,32 @@ _NEIGHBOURS = (
     "let each thread read neighbours in memory that the compiler knows to be aligned: strides and"
     " bounds that are multiples of 16, or tl.multiple_of and tl.max_contiguous"
 )
-_BEFORE = (
-    "load it before the loop where all iterations share it; otherwise it costs one latency in each"
-    " of the outer loop's iterations, little beside a long inner loop"
+_BEFORE = "load it before the loop"
+_LATENCY = (
+    "each of the outer loop's iterations needs its own, and waits for it: one latency, little"
+    " beside a long inner loop"
 )
 _HINTS = {
     NOT_FOR: "write it as a for loop, over tl.range",
-    OUTER: _BEFORE,
+    OUTER: _LATENCY,
     CONDITIONAL: "load unconditionally, under a mask",
-    ONCE_A_TILE: _BEFORE,
+    ONCE_A_TILE: _LATENCY,
     ONE_STAGE: "write the loop as tl.range(..., num_stages=N), with N of 2 or more",
     NO_CP_ASYNC: "let more warps per SM hide the latency: smaller tiles, fewer registers",
     NARROW: _NEIGHBOURS,
     SMALL: _NEIGHBOURS,
-    NO_OPERAND: "load it before the loop, or write tl.range(..., num_stages=N) for all loads",
-    INDIRECT: "load the indices before the loop, or request one stage more",
+    NO_OPERAND: "write tl.range(..., num_stages=N) for all loads",
+    INDIRECT: "request one stage more",
     SEVERAL_LAYOUTS: (
         "load the tile for each product, with another eviction_policy so that the loads stay apart,"
         " and compare the times"
     ),
-    CHAINED: "load the indices before the loop, or request at most 4 stages",
+    CHAINED: "request at most 4 stages",
     TRANSPOSED: "store the matrix with K contiguous",
     PRINTS: "remove tl.device_print and tl.device_assert from the loop",
     BARRIER: "remove the barrier: Triton places those that shared memory needs",
     SWITCHED_OFF: "remove warp_specialize=True from the loop",
-    LEFT_TO_USERS: "load it before the loop, or by a tensor descriptor as an operand of the dot",
+    LEFT_TO_USERS: "load it by a tensor descriptor, as an operand of the dot",
     FARTHER: (
         "load or compute the older value anew in the iteration that uses it, or let an iteration do"
         " the work of two"
@@ -142,8 +144,8 @@ _LOADED = (
     "the kernel loads its pointer or a stride from memory: where each is a multiple of 16, say so"
     " with tl.multiple_of(..., 16)"
 )
-_ALONE = "load it before the loop, or let it take 4 bytes in memory"
-_ANY_HINT = "take it out of the loop, or make it wide, unconditional and direct"
+_ALONE = "let it take 4 bytes in memory"
+_ANY_HINT = "make it wide, unconditional and direct"
 
 
 def find(facts: Facts) -> Iterator[Match]:
@@ -265,12 +267,16 @@ def _was_flattened(load: LoopLoad, ttir: Module) -> bool:
 
 
 def _hint(reason: str, load: LoopLoad, facts: Facts) -> str:
-    """Return what to do about a reason."""
+    """Return what to do about a reason: first of all to load before the loop, if it can be."""
+    hint = _HINTS.get(reason, _ANY_HINT)
     if reason in (NARROW, SMALL) and not load.shape:
-        return _ALONE
-    if reason in (NARROW, SMALL) and facts.ttir is not None:
+        hint = _ALONE
+    elif reason in (NARROW, SMALL) and facts.ttir is not None:
         reads = (each for each in facts.ttir.operations if each.name == "tt.load")
         here = [each for each in reads if user_line(each) == load.source]
         if any(loaded_parts(facts.ttir, each) for each in here):
-            return _LOADED
-    return _HINTS.get(reason, _ANY_HINT)
+            hint = _LOADED
+    module = facts.ttir
+    if module is None or not can_precede(module, load.source, load.loop_source):
+        return hint
+    return _BEFORE if hint == _LATENCY else f"{_BEFORE}, or {hint}"

@@ -62,10 +62,10 @@ instructions (`matrix_instr_nonkdim`) and versions of Triton differ in this: `ir
 NVIDIA and AMD.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from irlens.analyze.address_slice import Chain, chain_of
+from irlens.analyze.address_slice import Chain, can_precede, chain_of
 from irlens.analyze.facts import Facts
 from irlens.analyze.load_waits import FENCED, OTHER_WAVES, are_fenced, why_no_more
 from irlens.analyze.mlir_loops import carried, carried_loads, user_line
@@ -85,6 +85,8 @@ NEEDS = ("pipelines",)
 
 #: The kind of loops that request fewer stages than the launch.
 _OWN = "own"
+#: With more stages the compiler for gfx950 places a load of a loaded address in the last one.
+_MOST_OF_CHAIN = 4
 _LDS = "LDS"  # only AMD's loops keep data in it
 
 
@@ -121,7 +123,8 @@ def find(facts: Facts) -> Iterator[Match]:
             elif used := [each for each in _used_at_once(pipeline) if each.source in refused]:
                 kind, reason = "behind", _behind(used)
                 message = f"{message}: {reason}"
-                hint = f"load these before the loop, or request num_stages={suffices}: as far ahead"
+                hint = f"request num_stages={suffices}: as far ahead"
+                hint = _before(facts, pipeline, [each.source for each in used], "these", hint)
             elif reason := _buffered(facts, pipeline):
                 kind, message = "buffered", f"{message}: {reason}"
                 hint = _fewer(pipeline, f"less {_LDS}")
@@ -201,12 +204,31 @@ def _chained(facts: Facts, pipeline: Pipeline, chain: Chain) -> tuple[str, str]:
     lines = dict.fromkeys(str(user_line(each)) for each in chain.sources)
     needs = f"the load at {user_line(chain.last)} needs what is loaded at {' and '.join(lines)}"
     if pipeline.kind != BY_THREADS:
-        return f"{needs}, and runs one stage behind it", "load the addresses before the loop"
+        behind = f"{needs}, and runs one stage behind it"
+        more = f"request num_stages={(pipeline.requested_stages or 1) + 1}"
+        if (pipeline.requested_stages or 1) >= _MOST_OF_CHAIN:
+            more = f"no more than {_MOST_OF_CHAIN} stages: gfx950 then leaves the load in place"
+        sources = map(user_line, chain.sources)
+        return behind, _before(facts, pipeline, sources, "the addresses", more)
     stages = chain.stages_for(pipeline.achieved_stages or 1)
     hint = why_no_more(facts, pipeline, stages) or (
         f"request num_stages={stages}: each of them then runs one iteration farther ahead"
     )
     return f"{needs}, and the stages are divided among such loads", hint
+
+
+def _before(
+    facts: Facts,
+    pipeline: Pipeline,
+    places: Iterable[SourceLocation | None],
+    loads: str,
+    otherwise: str,
+) -> str:
+    """Return the hint to load before the loop, where that brings the same, or else another one."""
+    module, source = facts.ttir, pipeline.source
+    if module is None or not all(can_precede(module, each, source) for each in places):
+        return otherwise
+    return f"load {loads} before the loop, or {otherwise}"
 
 
 def _waited_early(facts: Facts, pipeline: Pipeline) -> str:

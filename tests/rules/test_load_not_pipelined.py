@@ -29,11 +29,21 @@ def test_shows_a_load_that_is_too_narrow(look: Look) -> None:
 def test_a_single_value_is_pipelined_if_it_is_wide_enough(look: Look, target: str) -> None:
     (finding,) = look(CODE, "scales.py:scaled_rows", target)
     assert "less than 4 consecutive bytes" in finding.message
-    assert finding.hint == "load it before the loop, or let it take 4 bytes in memory"
+    assert finding.hint == "let it take 4 bytes in memory"
     assert look(CODE, "scales.py:scaled_rows", target, args={"scale": "fp32[n]"}) == []
     (finding,) = look(CODE, "scales.py:scaled_dot", target)
     assert finding.message.endswith("does not lead to its operands")
     assert look(CODE, "scales.py:scaled_dot", target, STAGES=3) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "movable"), [({}, True), ({"STEP": 1}, False), ({"IN_PLACE": True}, False)]
+)
+def test_a_load_that_every_iteration_shares_can_stand_before_the_loop(
+    look: Look, settings: dict[str, int], movable: bool
+) -> None:
+    (finding,) = look(CODE, "scales.py:scaled_copy", "sm_80", **settings)
+    assert finding.hint.startswith("load it before the loop, or ") == movable
 
 
 def test_a_tile_that_is_transposed_as_both_operands_is_copied_into_one_layout(look: Look) -> None:

@@ -11,6 +11,12 @@ IRLENS_KERNELS = {
         "options": {"num_warps": 4},
         "grid": [132],
     },
+    "scaled_copy": {
+        "sizes": {"n": 4096},
+        "args": {"x": "fp16[n, 1024]", "scale": "fp16[1024]", "out": "fp16[n, 1024]", "n": "n"},
+        "constexprs": {"N": 1024, "STEP": 0, "IN_PLACE": False},
+        "grid": [1],
+    },
     "scaled_dot": {
         "sizes": {"K": 4096},
         "args": {
@@ -39,6 +45,17 @@ def scaled_rows(x, scale, out, n, N: tl.constexpr, SPREAD: tl.constexpr):
             factor = tl.load(scale + row)
         total += tl.load(x + row * N + columns) * factor
     tl.store(out + columns, total)
+
+
+@triton.jit
+def scaled_copy(x, scale, out, n, N: tl.constexpr, STEP: tl.constexpr, IN_PLACE: tl.constexpr):
+    """Scale rows by one factor, or by one of their own, or change the factor in the loop."""
+    columns = tl.arange(0, N)
+    for row in tl.range(0, n, num_stages=3):
+        factor = tl.load(scale + row * STEP)
+        tl.store(out + row * N + columns, tl.load(x + row * N + columns) * factor)
+        if IN_PLACE:
+            tl.store(scale, factor + 1)
 
 
 @triton.jit
