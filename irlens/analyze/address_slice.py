@@ -308,12 +308,16 @@ def written_arguments(text: str, stage: str) -> frozenset[int] | None:
     module = parse(text, stage=stage)
     if module.kernel is None:
         return None
+    reached, arguments = written_values(module), module.kernel.parameters
+    return frozenset(index for index, each in enumerate(arguments) if each.name in reached)
+
+
+def written_values(module: Module) -> frozenset[str]:
+    """Return the names of what a kernel may write through, its arguments among them."""
     sources = _sources(module)
     written = (name for each in module.operations for name in _written(each))
     names = reach(written, lambda name: sources[name.partition("#")[0]])
-    reached = {name.partition("#")[0] for name in names}
-    arguments = module.kernel.parameters
-    return frozenset(index for index, each in enumerate(arguments) if each.name in reached)
+    return frozenset(name.partition("#")[0] for name in names)
 
 
 def _written(operation: Operation) -> tuple[str, ...]:

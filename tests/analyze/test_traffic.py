@@ -250,6 +250,10 @@ def test_what_a_kernel_writes_is_not_as_it_was_given() -> None:
     traffic = count(parse(text, stage="ttir"), {}, (4, 1, 1), contents={"n": np.array([9])})
     assert traffic.read_bytes is None
     assert traffic.reason == "line 10: n, whose contents are given, is written"
+    traffic = count(parse(text, stage="ttir"), {}, (4, 1, 1))
+    assert traffic.reason == (
+        "line 11: the traffic depends on data in n, which the kernel itself writes"
+    )
 
 
 def test_a_missing_argument_is_named() -> None:

@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import TypeVar, cast
 
 import numpy as np
 
 from irlens.analyze import work
+from irlens.analyze.address_slice import written_values
 from irlens.analyze.mlir_loops import place_of
 from irlens.analyze.traffic import accesses, arithmetic, loops, reals
 from irlens.analyze.traffic.accesses import Reference, data_operations, public_function
@@ -307,14 +309,22 @@ class Evaluation:
             return value
         if not isinstance(kind, Scalar) or not kind.is_integer or kind.bits == 1:
             return value
-        # The user can say what a tensor of integers holds.
-        tensor = str(self._launch.arguments.get(argument))
-        few = f"--arg '{argument}={tensor}:values[N]' or " if tensor.endswith("]") else ""
-        given = f"{few}--arg {argument}=@FILE.npy gives them"
-        reason = f"the traffic depends on data in {argument} ({given})"
+        reason = f"the traffic depends on data in {argument}{self._given(argument)}"
         assumed = self._launch.numbers
         numbers = accesses.stand_in(reference, assumed) if assumed else None
         return Unknown(reason, numbers)
+
+    def _given(self, argument: str) -> str:
+        """Return how the user can say what a tensor of integers holds, or why nobody can."""
+        if f"%{argument}" in self._written:
+            return ", which the kernel itself writes"
+        tensor = str(self._launch.arguments.get(argument))
+        few = f"--arg '{argument}={tensor}:values[N]' or " if tensor.endswith("]") else ""
+        return f" ({few}--arg {argument}=@FILE.npy gives them)"
+
+    @cached_property
+    def _written(self) -> frozenset[str]:
+        return written_values(self._module)
 
     def _for(self, operation: Operation, operands: list[Value], frame: Frame) -> None:
         bounds = [scalar(each) for each in operands[:3]]
