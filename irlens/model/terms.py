@@ -302,10 +302,10 @@ def describe_missing_time(report: Inspected) -> str:
         return ""
     if target is not None and target.vendor != "amd" and target.product is None:
         return f"which GPU it runs on is unknown: {_A_GPU}"
+    untimed = report.unknown.get("time", "") or (time.reason if time is not None else "")
     untold = report.unknown.get("traffic", "")  # of a part of the launch, or of all
-    reason = untold or report.unknown.get("time", "")
-    reason = reason or (time.reason if time is not None else "")
-    reason = reason or (report.traffic.reason if report.traffic is not None else "")
-    if target is not None and target.vendor == "amd" and report.traffic and not untold:
-        return f"{reason or 'how long instructions take is unknown'}: {_OTHER_GPU}"
-    return reason or "this report does not have it"
+    uncounted = report.traffic.reason if report.traffic is not None else ""
+    if target is not None and target.vendor == "amd":  # no traffic would tell it
+        is_other = untimed not in ("", untold, uncounted)
+        return f"{untimed if is_other else 'how long instructions take is unknown'}: {_OTHER_GPU}"
+    return untold or untimed or uncounted or "this report does not have it"

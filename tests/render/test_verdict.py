@@ -172,6 +172,15 @@ def test_measured_configurations_are_ranked_by_what_was_measured() -> None:
 
     found = ranked_headline([measured(10.0, 0.03, 4), measured(20.0, 0.02, 8)])
     assert "num_warps=8 is the fastest: 20.0 µs, measured" in found.words
+    elsewhere = [
+        replace(
+            each, target=Target(vendor="nvidia", arch=f"sm_{each.config.num_warps}0", warp_size=32)
+        )
+        for each in (measured(1.0, 0.01, 8), measured(1.0, 0.02, 10))
+    ]
+    found = ranked_headline([hopper, measured(20.0, 0.02, 8), ampere])
+    assert "sm_90: B (num_warps=8) is the fastest: 20.0 µs" in found.words
+    assert "sm_80: 10.0 µs, measured" in found.words
     alone = replace(measured(10.0, 0.05, 4), kernel="other")
     found = ranked_headline([measured(10.0, 0.03, 4), measured(20.0, 0.02, 8), alone])
     assert "other: 50.0 µs, measured" in found.words
@@ -242,6 +251,9 @@ NO_GRID = "the grid is unknown: --grid gives it"
         ({"target": Target(vendor="amd", arch="gfx942", product="mi300x", warp_size=64),
           "unknown": {"time": "how long instructions take on mi300x is unknown"}},
          "-t h100 estimates it on another GPU", "unknown"),
+        ({"target": Target(vendor="amd", arch="gfx942", product="mi300x", warp_size=64),
+          "traffic": None, "unknown": {"traffic": NO_GRID}},
+         "instructions take is unknown: -t h100 estimates it on another GPU", "unknown"),
     ],
 )  # fmt: skip
 def test_what_gives_a_time_is_said_where_there_is_none(

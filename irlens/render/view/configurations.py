@@ -22,6 +22,8 @@ from irlens.render.view.verdict import tallied, verdict, verdicts
 #: Configurations that are columns; more are rows.
 _MOST_COLUMNS = 12
 _LETTERS = "ABCDEFGHIJKL"
+#: Settings that are what a report is for.
+_TARGETS = ("product", "target")
 #: The longest settings that stand in a headline.
 _LONGEST = 80
 #: Problems whose fastest configuration has a command.
@@ -82,7 +84,7 @@ def letters(reports: Sequence[Report]) -> list[str]:
 
 def _winners_named(reports: Sequence[Report], ranking: Ranking) -> list[str]:
     """Return ``letters``, with the settings of what is the fastest if there is room for them."""
-    named, fixed = letters(reports), reports[0].config.fixed
+    named, fixed = letters(reports), {*reports[0].config.fixed, *_TARGETS}
     settings = {n: values for n, values in _independent(reports)[0].items() if n not in fixed}
     for best in (each.fastest for each in ranking.problems if each.fastest is not None):
         words = " ".join(f"{name}={values[best]}" for name, values in settings.items())
@@ -131,19 +133,24 @@ def ranked_headline(reports: Sequence[Report]) -> nodes.Headline:
     named = _without_kernel(reports) if several_kernels else _winners_named(reports, ranking)
     for problem, apart in zip(ranking.problems, led, strict=True):
         for n in problem.members if apart else ():
-            named[n] = named[n].replace(f" {apart}", "")
+            named[n] = f" {named[n]} ".replace(f" {apart} ", " ").strip()
     return nodes.Headline((*headline(ranking, named, led), *others), told.tone)
 
 
 def _sizes(reports: Sequence[Report]) -> list[str]:
-    """Return what sets each problem apart; settings that move together once, by a scalar's name."""
+    """Return what sets each problem apart: its target, and sizes.
+
+    Of settings that move together one names all, a scalar if there is one.
+    """
     if len({report.kernel for report in reports}) > 1 or len(reports) < 2:
         return names(reports)
     settings, _ = _independent(reports)
     config = reports[0].config
     kept = [name for name in settings if name in config.args or name in config.fixed]
-    named = [" ".join(f"{name}={settings[name][n]}" for name in kept) for n in range(len(reports))]
-    return named if len({*named}) == len(named) else names(reports)
+    targets = [settings[name] for name in _TARGETS if name in settings]
+    sizes = [[f"{name}={value}" for value in settings[name]] for name in kept]
+    named = [" ".join(told) for told in zip(*targets[:1], *sizes, strict=True)]
+    return named if len({*named}) == len(reports) else names(reports)
 
 
 def _rank(name: str, args: Mapping[str, object]) -> tuple[bool, bool]:
@@ -168,7 +175,7 @@ def winner(reports: Sequence[Report], subject: str) -> Iterator[nodes.Command]:
         report = reports[problem.fastest]
         values = {name: each[problem.fastest] for name, each in settings.items()}
         args = {name: values.pop(name) for name in report.config.args if name in values}
-        if "product" in values or "target" in values:
+        if not values.keys().isdisjoint(_TARGETS):
             values.pop("product", None)
             values["target"] = report.target.name if report.target is not None else ""
         chosen = {name: value for name, value in values.items() if value not in ("", "default")}

@@ -34,9 +34,11 @@ def headline(ranking: Ranking, names: Sequence[str], problems: Sequence[str] = (
         else:
             phrases += _problem(ranking, group[0], names, f"{name}: " if any(led) else "")
     if (more := len(alike) - _PROBLEMS) > 0:
-        noun = "size" if all("=" in name for name in alike) else "problem"
-        noun = "kernel" if len(alike) < len(ranking.problems) else noun
-        phrases.append(Run(f"and {plural(more, f'other {noun}')}"))
+        noun = "kernel" if len(alike) < len(ranking.problems) else ""
+        noun = noun or ("size" if all("=" in name.split()[0] for name in alike) else "")
+        phrases.append(
+            Run(f"and {plural(more, f'other {noun}') if noun else f'{count(more)} more'}")
+        )
     return phrases
 
 
