@@ -172,12 +172,8 @@ def test_measured_configurations_are_ranked_by_what_was_measured() -> None:
 
     found = ranked_headline([measured(10.0, 0.03, 4), measured(20.0, 0.02, 8)])
     assert "num_warps=8 is the fastest: 20.0 µs, measured" in found.words
-    elsewhere = [
-        replace(
-            each, target=Target(vendor="nvidia", arch=f"sm_{each.config.num_warps}0", warp_size=32)
-        )
-        for each in (measured(1.0, 0.01, 8), measured(1.0, 0.02, 10))
-    ]
+    hopper, ampere = measured(10.0, 0.03, 4), measured(1.0, 0.01, 8)
+    ampere = replace(ampere, target=Target(vendor="nvidia", arch="sm_80", warp_size=32))
     found = ranked_headline([hopper, measured(20.0, 0.02, 8), ampere])
     assert "sm_90: B (num_warps=8) is the fastest: 20.0 µs" in found.words
     assert "sm_80: 10.0 µs, measured" in found.words
