@@ -294,6 +294,8 @@ def refuse(given: Mapping[str, bool], reason: str) -> None:
 
 def as_typed(subjects: Sequence[str], selection: Configurations) -> str:
     """Return subjects and configurations as arguments of another command, quoted for a shell."""
+    from irlens.render.view.commands import shortened
+
     numbers = [(f"--{name.replace('_', '-')}", values)
                for name, values in selection.settings if name in _NUMBERS]  # fmt: skip
     axes = [("--set", axis) for axis in selection.settings if axis[0] not in _NUMBERS]
@@ -306,7 +308,8 @@ def as_typed(subjects: Sequence[str], selection: Configurations) -> str:
     ]
     given = [(option, ",".join(values)) for option, values in lists if values]
     given += [(option, f"{name}={','.join(values)}") for option, (name, values) in axes]
-    return shlex.join([*subjects, *(word for each in given for word in each)])
+    typed = shlex.join([*subjects, *(word for each in given for word in each)])
+    return shortened(typed)
 
 
 def with_example_as_typed(error: IrlensError, arguments: Sequence[str]) -> IrlensError:

@@ -1,6 +1,7 @@
 """Labels: the settings in which reports shown together differ."""
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Protocol
 
 from irlens.model.config import Config, ConstexprValue, Target
@@ -135,6 +136,28 @@ def differing(reports: Sequence[Labelled]) -> dict[str, list[str]]:
     }
 
 
+def common_label(reports: Sequence[Labelled], members: Collection[int]) -> str:
+    """Return the setting, or the two, that some reports of one kernel share and no others do.
+
+    Empty if there is none: "num_warps=8", "sm_80 BLOCK=64".
+
+    Args:
+        members: Their indices.
+    """
+    wanted = frozenset(members)
+    having = {
+        (name, value): {n for n, each in enumerate(values) if each == value}
+        for name, values in differing(reports).items()
+        for value in {*(values[n] for n in wanted)}
+        if value
+    }
+    around = [key for key, those in having.items() if those >= wanted]
+    for chosen in (*combinations(around, 1), *combinations(around, 2)):
+        if set.intersection(*(having[key] for key in chosen)) == wanted:
+            return " ".join(_written(name, {name: value}) for name, value in chosen)
+    return ""
+
+
 def labels_among(reports: Sequence[Labelled], key: Callable[[Labelled], Hashable]) -> list[str]:
     """Return how each report differs from the others of the same key."""
     alike = grouped((key(report), index) for index, report in enumerate(reports))
@@ -168,7 +191,7 @@ def _differing(values: Mapping[str, Collection[str]]) -> list[str]:
     return [name for name, number in kinds.items() if number > 1]
 
 
-def _written(name: str, facts: dict[str, object]) -> str:
+def _written(name: str, facts: Mapping[str, object]) -> str:
     return _FORMATS[name].format(facts[name]) if name in _FORMATS else f"{name}={facts[name]}"
 
 

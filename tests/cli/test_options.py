@@ -6,8 +6,9 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
-from irlens.cli.options import config_options, with_example_as_typed
+from irlens.cli.options import as_typed, config_options, with_example_as_typed
 from irlens.cli.root import root
 from irlens.model.errors import IrlensError
 from irlens.session import Configurations
@@ -170,3 +171,11 @@ def test_workers_have_a_limit(command: str) -> None:
     result = CliRunner().invoke(root, [command, "softmax", "--jobs", "999999999"])
     assert result.exit_code == 2
     assert "999999999 is not in the range 1<=x<=1024" in result.output
+
+
+def test_a_long_command_has_short_options() -> None:
+    args = tuple((f"stride_{n}", ("1024",)) for n in range(9))
+    selection = Configurations(targets=("h100",), settings=(("BLOCK", ("64",)),), args=args)
+    long = as_typed(["k.py"], selection)
+    assert long.startswith("k.py -t h100 -s BLOCK=64 -a stride_0=1024 -a stride_1=1024")
+    assert as_typed(["k.py"], replace(selection, args=args[:1])).startswith("k.py --target h100")

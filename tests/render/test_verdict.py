@@ -329,6 +329,21 @@ def test_long_names_of_those_that_have_a_finding_are_counted() -> None:
     assert where(2, long) == ["all 2"]
 
 
+def test_many_that_have_a_finding_are_named_by_the_setting_that_they_share() -> None:
+    def at(warps: int, block: int) -> Report:
+        config = replace(SOFTMAX.config, num_warps=warps, constexprs={"BLOCK": block})
+        found = [WARNING] if warps == 8 or (warps == 4 and block < 3) else []
+        return replace(SOFTMAX, config=config, findings=found if wide else found * (warps == 8))
+
+    for wide in (False, True):
+        reports = [at(warps, block) for warps in (4, 8) for block in range(5)]
+        having = merged(reports, list("ABCDEFGHIJ"))
+        assert having is not None
+        assert [each.where for each in having.findings] == [
+            "A, B, C, F and 4 more" if wide else "num_warps=8"
+        ]
+
+
 def test_a_finding_of_several_reports_has_the_figures_of_all() -> None:
     """Those that say something else stand apart."""
 
@@ -375,6 +390,18 @@ def commands(*reports: Report, shown: frozenset[str] = frozenset()) -> list[str]
     lines = [each.line for each in next_steps(reports, "k", shown).commands]
     assert lines.pop() == "irlens explain TERM"
     return lines
+
+
+def test_a_long_subject_has_one_command_for_all_details() -> None:
+    subject = "k.py " + " ".join(f"-a stride_{n}=1024" for n in range(9))
+    spill = replace(report("spill-h100"), pipelines=[pipeline(groups_during_compute=0)])
+    short = [each.line for each in next_steps([spill], "k.py").commands]
+    long = [each.line for each in next_steps([spill], subject).commands]
+    details = [each.rpartition(" ")[2] for each in short if each.startswith("irlens inspect")]
+    assert len(details) > 1
+    assert [each for each in long if each.startswith("irlens inspect")] == [
+        f"irlens inspect {subject} {' '.join(details)}"
+    ]
 
 
 def test_the_next_step_follows_from_what_is_not_good() -> None:

@@ -11,7 +11,10 @@ _OPTIONS = {
     "target": "--target",
     "triton": "--triton",
 }
-_SHORT = {"-t": "--target", "-s": "--set", "-a": "--arg"}
+_SHORT = {"--target": "-t", "--set": "-s", "--arg": "-a"}
+_LONG = {short: name for name, short in _SHORT.items()}
+#: Characters of a subject with options from which commands save others.
+LONG_SUBJECT = 80
 
 
 def inspect_command(
@@ -30,7 +33,14 @@ def inspect_command(
     """
     kept = _without(subject, {*chosen, *(f"arg {name}" for name in args or ())})
     words = [word for pair in _options(chosen, args or {}) for word in pair]
-    return " ".join([f"irlens {verb}", kept or "KERNEL", shlex.join(words)]).rstrip()
+    return f"irlens {verb} {shortened(' '.join([kept or 'KERNEL', shlex.join(words)]).rstrip())}"
+
+
+def shortened(line: str) -> str:
+    """Return subjects and options with short names of options, if they are long."""
+    if len(line) <= LONG_SUBJECT:
+        return line
+    return shlex.join(_SHORT.get(word, word) for word in shlex.split(line))
 
 
 def _options(chosen: Mapping[str, object], args: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
@@ -50,7 +60,7 @@ def _without(subject: str, names: set[str]) -> str:
     kept: list[str] = []
     words = iter(shlex.split(subject))
     for word in words:
-        option = _SHORT.get(word, word)
+        option = _LONG.get(word, word)
         if option not in ("--set", "--arg", *_OPTIONS.values()):
             kept.append(word)
             continue

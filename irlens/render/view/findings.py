@@ -2,12 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
 from irlens.model.comparison import Comparison, FindingDelta
 from irlens.model.estimate import MOST_STEPS, RESOLUTION
+from irlens.model.label import common_label
 from irlens.model.report import SEVERITIES, Finding, Report, Severity
 from irlens.model.several import grouped
 from irlens.model.terms import Terms
@@ -139,11 +141,30 @@ def merged(reports: Sequence[Report], names: Sequence[str]) -> nodes.Findings | 
         for name, report in zip(names, reports, strict=True)
         for finding in report.findings
     ]
-    shorter = _shorter(reports, found)
-    if len(set(names)) == len(names) > 1:
-        shorter[_listed(names)] = f"all {count(len(names))}"
-    items = [replace(item, where=shorter.get(item.where, item.where)) for item in merge(found)]
+    where = partial(_where, reports, names)
+    items = merge(found, where)
     return nodes.Findings(tuple(items), _counted(severities(items))) if items else None
+
+
+def _where(reports: Sequence[Report], names: Sequence[str], having: Sequence[str]) -> str:
+    """Return which of several reports have a finding, by what they share where they are many."""
+    having, total = list(dict.fromkeys(having)), len(names)
+    told_apart, listed = len(set(names)) == total, _listed(having)
+    if 1 < len(having) == total and told_apart:
+        return f"all {count(total)}"
+    long = len(having) > 1 and len(listed) > _LONGEST_NAMES
+    kernels = Counter(report.kernel for report in reports)
+    members = {n for n, name in enumerate(names) if name in having}
+    is_one = told_apart and len(kernels) == 1
+    shared = common_label(reports, members) if is_one and (long or len(having) > _NAMED) else ""
+    if shared:
+        return shared
+    if not long:
+        return listed
+    kernel = reports[min(members)].kernel
+    number, of_kernel = count(len(having)), count(kernels[kernel])
+    many = f"all {of_kernel}" if number == of_kernel else f"{number} of {of_kernel}"
+    return f"{kernel} ({many})" if len(kernels) > 1 else many
 
 
 def _worded(text: str) -> str:
@@ -161,32 +182,15 @@ def _ranged(texts: Sequence[str]) -> str:
     return _NUMBER.sub(lambda _: next(written), texts[0])
 
 
-def _shorter(
-    reports: Sequence[Report],
-    found: Sequence[tuple[str, nodes.FindingItem, tuple[str, str, object]]],
-) -> dict[str, str]:
-    """Return what to write in the place of long lists of names: how many of a kernel there are."""
-    totals = Counter(report.kernel for report in reports)
-    having: dict[Hashable, tuple[str, list[str]]] = {}
-    for name, _, key in found:
-        having.setdefault(key, (key[0], []))[1].append(name)
-    shorter = {}
-    for kernel, names in having.values():
-        listed, number = _listed(names), len(set(names))
-        if number > 1 and len(listed) > _LONGEST_NAMES:
-            total = totals[kernel]
-            many = (
-                f"all {count(total)}" if number == total else f"{count(number)} of {count(total)}"
-            )
-            shorter[listed] = f"{kernel} ({many})" if len(totals) > 1 else many
-    return shorter
-
-
-def merge(found: Iterable[tuple[str, nodes.FindingItem, Hashable]]) -> list[nodes.FindingItem]:
+def merge(
+    found: Iterable[tuple[str, nodes.FindingItem, Hashable]],
+    listed: Callable[[Sequence[str]], str] | None = None,
+) -> list[nodes.FindingItem]:
     """Merge findings of the same key, the most severe first, and say where each is.
 
     Args:
         found: Where each is, the finding, and what tells it from the others.
+        listed: Writes where one is, if not as a list of names.
     """
     alike = grouped(
         ((key, _worded(item.message), _worded(item.hint)), (name, item))
@@ -194,7 +198,7 @@ def merge(found: Iterable[tuple[str, nodes.FindingItem, Hashable]]) -> list[node
     )
     items = []
     for same in alike.values():
-        first, where = same[0][1], _listed([name for name, _ in same])
+        first, where = same[0][1], (listed or _listed)([name for name, _ in same])
         message = _ranged([item.message for _, item in same])
         hint = _ranged([item.hint for _, item in same])
         items.append(replace(first, where=where, message=message, hint=hint))

@@ -14,6 +14,7 @@ from irlens.model.report import COMPUTE_KINDS, SEVERITIES, Finding, Pipeline, Re
 from irlens.model.resources import LocalArray, kept_in_agprs, spills_to_agprs_alone
 from irlens.model.terms import Terms, describe_depth, describe_missing_time, describe_run
 from irlens.model.text import count, microseconds, percent, plural, short_size, size
+from irlens.render.view.commands import LONG_SUBJECT
 from irlens.render.view.findings import by_effect, severities
 from irlens.render.view.launch_time import describe_step, launch_time
 from irlens.render.view.memory_traffic import moves_the_minimum, sector_ratio, wastes_sectors
@@ -256,11 +257,14 @@ def next_steps(
         subject: How the user named it, with options: "softmax --num-stages 4".
     """
     named = subject or "KERNEL"
-    commands: dict[str, str] = {}
+    wanted: dict[str, str] = {}
     for report in reports:
         for detail, why in _details(report):
             if detail not in shown:
-                commands.setdefault(f"irlens inspect {named} --{detail}", why)
+                wanted.setdefault(f"--{detail}", why)
+    if len(named) > LONG_SUBJECT and wanted:  # one long line in the place of several
+        wanted = {" ".join(wanted): "; ".join(wanted.values())}
+    commands = {f"irlens inspect {named} {each}": why for each, why in wanted.items()}
     costliest = [found[0] for report in reports if (found := by_effect(report))]
     worst = min(costliest, key=lambda finding: SEVERITIES.index(finding.severity), default=None)
     if worst is not None:
