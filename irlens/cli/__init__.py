@@ -59,9 +59,11 @@ def new_session(meanwhile: Callable[[], object] | None = None) -> "Session":
 def _compile_in_child(
     request: "Request", *, meanwhile: Callable[[], object] | None
 ) -> "Sequence[Capture]":
+    from irlens.cli import output
     from irlens.compiler import forked
 
-    return forked.capture(request, meanwhile)
+    with output.progress("configurations") as show:
+        return forked.capture(request, meanwhile, show)
 
 
 @lru_cache(maxsize=1)

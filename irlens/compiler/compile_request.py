@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -45,6 +45,13 @@ from irlens.version import VERSION
 if TYPE_CHECKING:  # answering from the store does without it
     from irlens.compiler.kernel_session import KernelSession
 
+#: Receives how many configurations are compiled, and of how many.
+Progress: TypeAlias = Callable[[int, int], None]
+
+
+def ignore(_done: int, _total: int) -> None:
+    """Show no progress."""
+
 
 def capture(
     request: Request, entries: Callable[[Request], list[Path]] | None = None
@@ -74,8 +81,12 @@ def capture(
     return with_contents(captures, request)
 
 
-def capture_entries(request: Request) -> list[Path]:
-    """Return the directories of the captures that ``capture`` returns."""
+def capture_entries(request: Request, progress: Progress = ignore) -> list[Path]:
+    """Return the directories of the captures that ``capture`` returns.
+
+    Args:
+        progress: Receives how many configurations of several this process has compiled.
+    """
     store.hold()
     request = with_shapes(request)
     source = find_kernel(request.kernel)
@@ -89,14 +100,14 @@ def capture_entries(request: Request) -> list[Path]:
         if interpreter is None and request.llvm_passes:  # see ``compiler_output``
             interpreter = interpreters.examine(Path(sys.executable))
         if interpreter is None:
-            destination = compile_here(request, triton)
+            destination = compile_here(request, triton, progress)
         else:
             absolute = msgspec.structs.replace(request, kernel=f"{source.path}:{source.function}")
             destination = Path(interpreter.execute("compile", [absolute]))
     return _entries(destination)
 
 
-def compile_here(request: Request, triton: str) -> Path:
+def compile_here(request: Request, triton: str, progress: Progress = ignore) -> Path:
     """Compile a kernel with this process's Triton even if the store has the captures.
 
     Returns:
@@ -106,7 +117,7 @@ def compile_here(request: Request, triton: str) -> Path:
     key = store_key(request, source, triton)
     while True:
         destination = _stored(key) or next(path for path in _candidates(key) if not path.exists())
-        published = _compile_into(request, source, destination)
+        published = _compile_into(request, source, destination, progress)
         # Another process may have published first, from other versions of the file's imports.
         if published or _is_current(destination):
             return destination
@@ -220,7 +231,9 @@ class _Variant(msgspec.Struct, frozen=True):
     passes: bytes | None
 
 
-def _compile_into(request: Request, source: KernelSource, destination: Path) -> bool:
+def _compile_into(
+    request: Request, source: KernelSource, destination: Path, progress: Progress
+) -> bool:
     """Compile every variant, and publish them together; return whether this process was first."""
     from irlens.compiler.kernel_session import open_kernel
 
@@ -230,7 +243,7 @@ def _compile_into(request: Request, source: KernelSource, destination: Path) -> 
         with open_kernel(source, workspace, target) as session:
             from irlens.compiler import diagnostics
 
-            variants = _compile_variants(request, session, workspace)
+            variants = _compile_variants(request, session, workspace, progress)
             if error := diagnostics.omitted_assembly(source.function, session.printed()):
                 raise error
         for index, variant in enumerate(variants):
@@ -242,7 +255,7 @@ def _compile_into(request: Request, source: KernelSource, destination: Path) -> 
 
 
 def _compile_variants(
-    request: Request, session: "KernelSession", workspace: Path
+    request: Request, session: "KernelSession", workspace: Path, progress: Progress
 ) -> list[_Variant]:
     """Compile the kernel for each configuration, and launch it if requested."""
     from irlens.compiler.triton_compat import execution, jit, specialization, tensors
@@ -261,6 +274,8 @@ def _compile_variants(
     call, expanded = session.expand(request, values)
     for number, settings in enumerate(expanded):
         chosen = jit.manifest_values(settings)
+        if len(expanded) > 1:
+            progress(number, len(expanded))
         grid, args = evaluate_grid(call, chosen), bind(call, chosen)
         formula, result = grid_formula(call, chosen), None
         if launcher is not None and formula is not None:
@@ -293,6 +308,8 @@ def _compile_variants(
                     passes=printed(),
                 )
             )
+    if len(expanded) > 1:
+        progress(len(expanded), len(expanded))
     # An autotuner skips configurations that exceed the GPU's resources, and so does --run.
     if launcher is not None and all(variant.run is None for variant in variants):
         raise CaptureError(f"{kernel.name} cannot be launched: {compiled.refusal}")

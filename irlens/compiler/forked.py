@@ -29,6 +29,7 @@ import msgspec
 from irlens.artifacts import processes
 from irlens.artifacts.temporary_folders import TemporaryFolder
 from irlens.compiler import compile_request
+from irlens.compiler.compile_request import Progress, ignore
 from irlens.compiler.compiler_output import report_crashes_to
 from irlens.compiler.request import Request
 from irlens.model.capture import Capture
@@ -47,7 +48,18 @@ class _Answer(msgspec.Struct, frozen=True):
     error: BaseException | None = None
 
 
-def capture(request: Request, meanwhile: Callable[[], object] | None = None) -> Sequence[Capture]:
+class _Reached(msgspec.Struct, frozen=True):
+    """What a child has compiled of a request: see ``compile_request.Progress``."""
+
+    done: int
+    total: int
+
+
+def capture(
+    request: Request,
+    meanwhile: Callable[[], object] | None = None,
+    progress: Progress = ignore,
+) -> Sequence[Capture]:
     """Return the captures of a request like ``compiler.capture``, and survive the compiler.
 
     A launch is made in this process, which may hold the GPU already; so is a compilation where
@@ -55,13 +67,15 @@ def capture(request: Request, meanwhile: Callable[[], object] | None = None) -> 
 
     Args:
         meanwhile: Called while the child compiles.
+        progress: Receives how many configurations of several the child has compiled.
 
     Raises:
         IrlensError: The kernel does not compile, or the compiler crashed.
     """
     if request.run or not hasattr(os, "fork") or threading.active_count() > 1:
         return compile_request.capture(request)
-    return compile_request.capture(request, partial(_entries, meanwhile=meanwhile))
+    entries = partial(_entries, meanwhile=meanwhile, progress=progress)
+    return compile_request.capture(request, entries)
 
 
 def end() -> None:
@@ -71,10 +85,12 @@ def end() -> None:
         child.end()
 
 
-def _entries(request: Request, meanwhile: Callable[[], object] | None) -> list[Path]:
+def _entries(
+    request: Request, meanwhile: Callable[[], object] | None, progress: Progress
+) -> list[Path]:
     child = _children.get(os.getpid()) or _start()
     try:
-        answer = child.ask(request, meanwhile)
+        answer = child.ask(request, meanwhile, progress)
     except (EOFError, BrokenPipeError, pickle.UnpicklingError):
         raise child.died(request.kernel) from None
     except BaseException:
@@ -106,14 +122,19 @@ class _Child:
         self._pid, self._requests, self._answers, self._crash = pid, requests, answers, crash
         self._temporary = temporary
 
-    def ask(self, request: Request, meanwhile: Callable[[], object] | None) -> _Answer:
+    def ask(
+        self, request: Request, meanwhile: Callable[[], object] | None, progress: Progress
+    ) -> _Answer:
         """Return the answer to a request, and do something else until it comes."""
         pickle.dump(request, self._requests)
         self._requests.flush()
         if meanwhile is not None:
             meanwhile()
-        answer: _Answer = pickle.load(self._answers)  # of this program's own fork
-        return answer
+        while True:
+            answer: _Answer | _Reached = pickle.load(self._answers)  # of this program's own fork
+            if isinstance(answer, _Answer):
+                return answer
+            progress(answer.done, answer.total)
 
     def died(self, kernel: str) -> CaptureError:
         """Return the error of a child that ended without an answer."""
@@ -184,7 +205,7 @@ def _serve(parent: int, requests: BinaryIO, answers: BinaryIO) -> NoReturn:
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         while os.getppid() == parent:
             request = pickle.load(requests)  # of this program's own fork
-            answers.write(_pickled(_answer(request)))
+            answers.write(_pickled(_answer(request, answers)))
             answers.flush()
     except EOFError:
         pass
@@ -194,12 +215,17 @@ def _serve(parent: int, requests: BinaryIO, answers: BinaryIO) -> NoReturn:
         os._exit(code)  # no clean-up of the parent's, and none of LLVM's, which takes a while
 
 
-def _answer(request: Request) -> _Answer:
+def _answer(request: Request, answers: BinaryIO) -> _Answer:
     entries, error = [], None
+
+    def report(done: int, total: int) -> None:
+        pickle.dump(_Reached(done, total), answers)
+        answers.flush()
+
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            entries = compile_request.capture_entries(request)
+            entries = compile_request.capture_entries(request, report)
         except KeyboardInterrupt:
             raise
         except BaseException as raised:  # as it would end the parent

@@ -239,3 +239,23 @@ def test_an_interrupted_compilation_leaves_no_temporary_file(
     process.communicate(timeout=20)
     assert process.returncode == 130
     assert list(temporary.iterdir()) == []
+
+
+def test_the_child_tells_how_many_configurations_it_has_compiled(
+    write: Callable[[str], Path],
+) -> None:
+    """An autotuner of 36 configurations took a minute without a sign."""
+    path = write("""
+        import triton
+        import triton.language as tl
+
+        @triton.autotune([triton.Config({"B": b}, num_warps=4) for b in (64, 128)], key=[])
+        @triton.jit
+        def k(x_ptr, B: tl.constexpr):
+            tl.store(x_ptr + tl.arange(0, B), 0)
+    """)
+    told: list[tuple[int, int]] = []
+    request = Request(kernel=str(path), target=H100, args={"x_ptr": "fp32[128]"})
+    captures = forked.capture(request, progress=lambda *reached: told.append(reached))
+    assert told == [(0, 2), (1, 2), (2, 2)]
+    assert len(captures) == 2

@@ -69,15 +69,22 @@ def tensor_of_stride(name: str, tensors: Iterable[str]) -> tuple[str, str] | Non
     # "row" of ``input_row_stride`` and "m" of ``stride_am`` name a dimension.
     rest = _STRIDE.sub("_", name).strip("_").lower()
     stems = {tensor: _TENSOR_AFFIX.sub("", tensor).lower() for tensor in tensors}
-    whole = [t for t, stem in stems.items() if stem and rest.startswith(stem)]
+    # ``stride_ascale_m`` is one of ``a_scale_ptr``, not of ``a_ptr``.
+    whole = {t: len(begun[0]) for t, stem in stems.items() if (begun := _spelled(stem, rest))}
     if whole:
-        longest = max(len(stems[tensor]) for tensor in whole)
-        found = [tensor for tensor in whole if len(stems[tensor]) == longest]
+        longest = max(whole.values())
+        found = [tensor for tensor, length in whole.items() if length == longest]
     else:  # ``stride_om`` of ``Out``, while ``stride_states_m`` names something else
         is_initial = len(rest.partition("_")[0]) <= _MOST_OF_INITIAL
         found = [t for t, stem in stems.items() if is_initial and stem[:1] == rest[:1]]
         longest = 1
     return (found[0], rest[longest:].strip("_")) if len(found) == 1 else None
+
+
+def _spelled(stem: str, rest: str) -> re.Match[str] | None:
+    """Return what of the rest of a stride's name is a tensor's, with underscores or without."""
+    letters = map(re.escape, stem.replace("_", ""))
+    return re.match("_?".join(letters), rest) if stem.strip("_") else None
 
 
 def _assign(

@@ -41,6 +41,11 @@ def test_attention_needs_none_of_its_sixteen_strides() -> None:
         ),
         ("out offsets stride_om", {"out": "fp32[4, 7]", "offsets": "none"}, {"stride_om": 7}),
         ("seq stride_states_m", {"seq": "fp32[4]"}, {}),
+        (
+            "a_ptr a_scale_ptr stride_am stride_ak stride_ascale_m",
+            {"a_ptr": "fp16[4, 7]", "a_scale_ptr": "fp32[4, 3]"},
+            {"stride_am": 7, "stride_ak": 1, "stride_ascale_m": 3},
+        ),
         # In doubt: which tensor, or which dimension.
         ("a_ptr b_ptr stride", {"a_ptr": "fp16[10, 30]", "b_ptr": "fp16[10, 30]"}, {}),
         ("ax ay stride_a0", {"ax": "fp16[10, 30]", "ay": "fp16[10, 30]"}, {}),
