@@ -52,10 +52,12 @@ On AMD it is LLVM that places loads and waits. Where a loop keeps what it loads 
 iteration moves it on, and a move waits for the load: more than two stages take registers and hide
 nothing more. Where an iteration stores what it loads in LDS, it waits for it, too: more than two
 stages take LDS and hide nothing more. A masked load is waited for in its own iteration, which
-selects `other`. LLVM's scheduler may move a load after the products, to save registers, and on RDNA
-the fence of a barrier waits for every load before it. Tiles, numbers of warps, sizes of matrix
-instructions (`matrix_instr_nonkdim`) and versions of Triton differ in this: `irlens inspect
---pipelines` lists where each load is issued and awaited.
+selects `other`. On RDNA two stages may do worse than three: LLVM then waits for a load right behind
+it, since nothing is left to compute before it moves the data on; compare both. LLVM's scheduler may
+move a load after the products, to save registers, and on RDNA the fence of a barrier waits for
+every load before it. Tiles, numbers of warps, sizes of matrix instructions (`matrix_instr_nonkdim`)
+and versions of Triton differ in this: `irlens inspect --pipelines` lists where each load is issued
+and awaited.
 
 ## Targets
 
@@ -85,6 +87,8 @@ NEEDS = ("pipelines",)
 
 #: The kind of loops that request fewer stages than the launch.
 _OWN = "own"
+#: CDNA has waves of 64.
+_LANES_OF_RDNA = 32
 #: With more stages the compiler for gfx950 places a load of a loaded address in the last one.
 _MOST_OF_CHAIN = 4
 _LDS = "LDS"  # only AMD's loops keep data in it
@@ -118,16 +122,16 @@ def find(facts: Facts) -> Iterator[Match]:
                 kind, reason = "kept", _kept(pipeline, kept)
                 message = f"{message}: {reason}"
                 hint = _fewer(
-                    pipeline, f"less {_LDS}" if _is_copied(pipeline) else "fewer registers"
+                    facts, pipeline, f"less {_LDS}" if _is_copied(pipeline) else "fewer registers"
                 )
             elif used := [each for each in _used_at_once(pipeline) if each.source in refused]:
                 kind, reason = "behind", _behind(used)
                 message = f"{message}: {reason}"
-                hint = f"request num_stages={suffices}: as far ahead"
+                hint = f"request num_stages={suffices}: {_as_far(facts)}"
                 hint = _before(facts, pipeline, [each.source for each in used], "these", hint)
             elif reason := _buffered(facts, pipeline):
                 kind, message = "buffered", f"{message}: {reason}"
-                hint = _fewer(pipeline, f"less {_LDS}")
+                hint = _fewer(facts, pipeline, f"less {_LDS}")
             elif reason := _read_early(facts, pipeline):
                 kind, message = "divided", f"{message}: {reason}"
                 suffices = (pipeline.requested_stages or 1) - 1
@@ -138,7 +142,7 @@ def find(facts: Facts) -> Iterator[Match]:
                 )
             elif reason := _waited_early(facts, pipeline):
                 kind, message = "kept", f"{message}: {reason}"
-                hint = _fewer(pipeline, "less to keep")
+                hint = _fewer(facts, pipeline, "less to keep")
         elif len(exposed) < len(pipeline.loads) and exposed and _asked(pipeline):
             waits = _exposed(facts, pipeline, exposed, refused)
             kind, message, reason, hint = waits.kind, waits.message, waits.reason, waits.hint
@@ -280,7 +284,7 @@ def _is_copied(pipeline: Pipeline) -> bool:
     return pipeline.kind == "direct-to-lds"
 
 
-def _fewer(pipeline: Pipeline, gain: str) -> str:
+def _fewer(facts: Facts, pipeline: Pipeline, gain: str) -> str:
     """Return the hint to request what a loop achieves, and what it loses of loads that have more.
 
     Args:
@@ -289,9 +293,15 @@ def _fewer(pipeline: Pipeline, gain: str) -> str:
     ahead, request = pipeline.prefetch_iterations or 0, f"num_stages={pipeline.achieved_stages}"
     farther = [each for each in pipeline.loads if (each.iterations_ahead or 0) > ahead]
     if not farther:
-        return f"request {request}: as far ahead, and {gain}"
+        return f"request {request}: {_as_far(facts)}, and {gain}"
     lines = " and ".join(dict.fromkeys(str(each.source) for each in farther))
     return f"request {request} for {gain}, if the loads at {lines} may run less far ahead"
+
+
+def _as_far(facts: Facts) -> str:
+    """Return how far loads run ahead with fewer stages; on RDNA the code of those decides."""
+    is_rdna = facts.gpu is not None and facts.gpu.arch.warp_size == _LANES_OF_RDNA
+    return "as far ahead" + ", unless LLVM then waits for the loads at once" * is_rdna
 
 
 def _read_early(facts: Facts, pipeline: Pipeline) -> str:

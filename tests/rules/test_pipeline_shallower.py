@@ -150,6 +150,18 @@ def test_says_how_long_a_loop_of_amd_keeps_what_it_loads(
     assert look(CODE, "softmax", target, num_stages=2) == []
 
 
+@pytest.mark.skipif(triton.__version__ < "3.7", reason="pipelines the loop otherwise")
+@pytest.mark.parametrize("target", ["gfx942", "gfx1100"])
+def test_promises_of_two_stages_what_holds_on_rdna(
+    look: Callable[..., list[Finding]], target: str
+) -> None:
+    """With two stages LLVM unpacks bf16 right behind the load, and waits for it at once."""
+    (finding,) = look(CODE, "scales.py:squares", target)
+    assert finding.hint.startswith("request num_stages=2: as far ahead")
+    waits = look("IRL202", "scales.py:squares", target, STAGES=2)
+    assert ("unless LLVM then waits" in finding.hint) == bool(waits) == (target == "gfx1100")
+
+
 @pytest.mark.skipif(triton.__version__ < "3.7", reason="copies nothing to LDS on its own")
 def test_says_what_stages_of_attention_are_for(look: Callable[..., list[Finding]]) -> None:
     """In four stages AMD's compiler copies values two iterations ahead, and keys one.

@@ -17,6 +17,13 @@ IRLENS_KERNELS = {
         "constexprs": {"N": 1024, "STEP": 0, "IN_PLACE": False},
         "grid": [1],
     },
+    "squares": {
+        "sizes": {"rows": 4096, "n": 8192},
+        "args": {"x": "bf16[rows, n]", "out": "fp32[rows]", "n": "n"},
+        "constexprs": {"N": 1024, "STAGES": 3},
+        "options": {"num_warps": 4},
+        "grid": ["rows"],
+    },
     "scaled_dot": {
         "sizes": {"K": 4096},
         "args": {
@@ -56,6 +63,17 @@ def scaled_copy(x, scale, out, n, N: tl.constexpr, STEP: tl.constexpr, IN_PLACE:
         tl.store(out + row * N + columns, tl.load(x + row * N + columns) * factor)
         if IN_PLACE:
             tl.store(scale, factor + 1)
+
+
+@triton.jit
+def squares(x, out, n, N: tl.constexpr, STAGES: tl.constexpr):
+    """Add up the squares of a row."""
+    row, total = tl.program_id(0), tl.zeros([N], tl.float32)
+    for k in tl.range(0, n, N, num_stages=STAGES):
+        columns = k + tl.arange(0, N)
+        value = tl.load(x + row * n + columns, mask=columns < n, other=0.0).to(tl.float32)
+        total += value * value
+    tl.store(out + row, tl.sum(total))
 
 
 @triton.jit
