@@ -14,7 +14,23 @@ if TYPE_CHECKING:
 
 #: Why loops of RDNA wait for loads that have just been issued, and what hides it.
 FENCED = "LLVM's fence at each barrier waits for all loads before it, as RDNA's caches ask for"
+#: What keeps loads from running ahead that the compiler did not move.
+LEFT_IN_PLACE = "the compiler leaves these loads in place: remove what keeps them there (IRL203)"
 OTHER_WAVES = "let other waves hide the latency: fewer registers and less LDS for each workgroup"
+
+
+def by_llvm(facts: Facts, more: str = "") -> str:
+    """Return what may move the loads or waits of AMD's code.
+
+    Args:
+        more: What to try first: "3 stages, ".
+    """
+    multiplies = facts.ttir is not None and any(facts.ttir.doing("multiply matrices"))
+    sizes = ", or on CDNA matrix_instr_nonkdim" * multiplies
+    return (
+        f"LLVM places loads and waits: try {more}other tiles or another num_warps{sizes}, and"
+        " compare versions of Triton (irlens diff --triton)"
+    )
 
 
 def why_no_more(facts: Facts, pipeline: Pipeline, stages: int, iterations: int = 1) -> str:

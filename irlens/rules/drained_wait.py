@@ -31,6 +31,9 @@ arriving while this one is computed.
 Ask for one stage more, where shared memory allows it; for more where the loop's loads need each
 other's values, and so share the stages (IRL201).
 
+On AMD: remove what keeps loads in place (IRL203). Where LLVM moved the wait, other tiles, numbers
+of warps or stages may move it again; a wave that holds many registers needs less to load.
+
 ## Targets
 
 NVIDIA's copies in groups (`cp.async`), AMD's loads to registers and directly to LDS.
@@ -40,7 +43,14 @@ from collections.abc import Iterator
 
 from irlens.analyze.address_slice import chain_of
 from irlens.analyze.facts import Facts
-from irlens.analyze.load_waits import FENCED, OTHER_WAVES, are_fenced, why_no_more
+from irlens.analyze.load_waits import (
+    FENCED,
+    LEFT_IN_PLACE,
+    OTHER_WAVES,
+    are_fenced,
+    by_llvm,
+    why_no_more,
+)
 from irlens.isa.mlir.copies import BY_THREADS
 from irlens.model.report import Blame, Pipeline, Severity
 from irlens.model.text import plural
@@ -91,7 +101,14 @@ def _drained_loads(facts: Facts, pipeline: Pipeline) -> Iterator[Match]:
     if (pipeline.requested_stages or 0) < 2 or pipeline.outstanding_after_wait != 0:
         return
     fenced = are_fenced(facts.amdgcn, [load for load in pipeline.loads if load.is_exposed])
-    hint = "give each wave less to load, so that LLVM has registers to keep the data in flight"
+    refused = {each.source for each in facts.loads if each.state == "in place"}
+    held, gpu = facts.resources.registers, facts.gpu
+    if pipeline.loads and refused.issuperset(each.source for each in pipeline.loads):
+        hint = LEFT_IN_PLACE
+    elif gpu and held and 2 * held < gpu.arch.registers_per_thread:
+        hint = by_llvm(facts, f"{(pipeline.requested_stages or 0) + 1} stages, ")
+    else:
+        hint = "give each wave less to load, so that LLVM has registers to keep the data in flight"
     yield Match(
         message=(
             f"the loop at {pipeline.place} requested {pipeline.requested_stages} stages and waits"

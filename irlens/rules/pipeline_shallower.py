@@ -69,7 +69,14 @@ from typing import NamedTuple
 
 from irlens.analyze.address_slice import Chain, can_precede, chain_of
 from irlens.analyze.facts import Facts
-from irlens.analyze.load_waits import FENCED, OTHER_WAVES, are_fenced, why_no_more
+from irlens.analyze.load_waits import (
+    FENCED,
+    LEFT_IN_PLACE,
+    OTHER_WAVES,
+    are_fenced,
+    by_llvm,
+    why_no_more,
+)
 from irlens.analyze.mlir_loops import carried, carried_loads, user_line
 from irlens.analyze.ttgir_buffers import buffers_behind_stores
 from irlens.isa.mlir.copies import BY_THREADS
@@ -385,12 +392,7 @@ def _exposed(
         f" {describe_loads(exposed)}"
     )
     if all(load.source in refused for load in exposed):
-        hint = "the compiler leaves these loads in place: remove what keeps them there"
-        return _Wait("refused", message, hint)
+        return _Wait("refused", message, LEFT_IN_PLACE)
     if are_fenced(facts.amdgcn, exposed):
         return _Wait("fenced", message, OTHER_WAVES, FENCED)
-    hint = (
-        "LLVM places loads and waits: try other tiles, another num_warps or, on CDNA,"
-        " matrix_instr_nonkdim, and compare versions of Triton (irlens diff --triton)"
-    )
-    return _Wait("exposed", message, hint)
+    return _Wait("exposed", message, by_llvm(facts))

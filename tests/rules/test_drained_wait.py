@@ -95,6 +95,16 @@ def test_silent_where_the_tensor_core_works_when_the_next_copies_are_committed(
     assert look(CODE, "dots.py", args=half, **tile) == []
 
 
+def test_names_what_keeps_the_loads_of_amd_in_place(look: Look) -> None:
+    """The hint asked for less to load, to free registers: the loop holds a tenth of them."""
+    (finding,) = look(CODE, "scales.py:squares", "gfx1100", STAGES=2)
+    assert "try 3 stages, other tiles or another num_warps, and" in finding.hint
+    assert look(CODE, "scales.py:squares", "gfx1100", STAGES=3) == [], "as the hint says"
+    (finding,) = look(CODE, "scales.py:squares", "gfx942", args={"n": 4100})
+    assert finding.hint.startswith("the compiler leaves these loads in place")
+    assert look("IRL203", "scales.py:squares", "gfx942", args={"n": 4100})
+
+
 LOOP = """
 	.globl	kernel
 	.type	kernel,@function
