@@ -5,6 +5,7 @@ The configurations of an autotuned kernel are only known after executing its fil
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,13 +15,15 @@ from irlens.compiler.calls.argument_values import manifest_value
 from irlens.compiler.calls.binding import bind
 from irlens.compiler.calls.contents import contents_in, with_shapes
 from irlens.compiler.capture_files import sha256
-from irlens.compiler.kernel_session import KernelSession, open_kernel
 from irlens.compiler.request import Request
 from irlens.compiler.sources.description import find_kernel
 from irlens.compiler.toolchains import environments
 from irlens.model.capture import load_notes
 from irlens.model.config import ConstexprValue, identity_of
 from irlens.model.variants import Specialized
+
+if TYPE_CHECKING:  # a plan is read without it
+    from irlens.compiler.kernel_session import KernelSession
 
 
 class PlannedVariant(msgspec.Struct, frozen=True):
@@ -126,6 +129,8 @@ def _plan_with(triton: str | None, requests: Sequence[Request]) -> Plan:
 
 def plan_here(requests: Sequence[Request], triton: str) -> Plan:
     """Return the plan of this process's Triton, whichever Triton the requests name."""
+    from irlens.compiler.kernel_session import open_kernel
+
     source = find_kernel(requests[0].kernel)
     planned: dict[int, list[PlannedVariant]] = {}
     notes: tuple[str, ...] = ()
@@ -160,7 +165,7 @@ def plan_here(requests: Sequence[Request], triton: str) -> Plan:
     )
 
 
-def _plan(request: Request, triton: str, session: KernelSession) -> list[PlannedVariant]:
+def _plan(request: Request, triton: str, session: "KernelSession") -> list[PlannedVariant]:
     """Return the variants of one request."""
     from irlens.compiler.triton_compat import jit, specialization, tensors
 

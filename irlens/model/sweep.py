@@ -9,6 +9,7 @@ import msgspec
 
 from irlens.model.capture import Timing
 from irlens.model.config import ConstexprValue, Target
+from irlens.model.errors import IrlensError
 from irlens.model.estimate import Bound, Standing
 from irlens.model.report import Finding, LimitName, PipelineKind, Verdict
 
@@ -106,6 +107,11 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     compute_type: str = ""
     compute_flops: int | None = None
     untimed: str = ""
+
+
+def from_error(error: IrlensError) -> Result:
+    """Return the result of a configuration that cannot be compiled or read."""
+    return Result(outcome="failed", reason=error.message, hint=error.hint or "")
 
 
 class Trial(Result, frozen=True, kw_only=True):

@@ -15,10 +15,11 @@ from irlens.gpus import Gpu
 from irlens.model.calibration import CONSTANTS, RANGE, Calibration, CalibrationResult, KernelFit
 from irlens.model.errors import IrlensError, UnknownNameError
 from irlens.model.sweep import Trial
+from irlens.sweeps.inspecting import Counted
 from irlens.sweeps.measuring import JournalTimes, Progress, device_for, measure_trials
 from irlens.sweeps.run import compile_grid
 from irlens.sweeps.selection import Selection
-from irlens.sweeps.tasks import Counted, decode_answer, encode_task, run_count
+from irlens.sweeps.tasks import decode_answer, encode_task, run_count
 from irlens.sweeps.worker_pool import Crash, WorkerPool, run_tasks
 
 if TYPE_CHECKING:  # it loads NumPy

@@ -13,14 +13,13 @@ from irlens.compiler.calls.binding import evaluate_formula
 from irlens.compiler.planning import PlannedVariant
 from irlens.model.config import GridFormula, identity_of
 from irlens.model.errors import IrlensError
-from irlens.model.sweep import Outcome, Result
+from irlens.model.sweep import Outcome, Result, from_error
 from irlens.sweeps.journal import Journal
 from irlens.sweeps.tasks import (
     Compiled,
     Handler,
     decode_answer,
     encode_task,
-    from_error,
     run_compile,
     run_inspect,
 )

@@ -25,13 +25,13 @@ from irlens.model.errors import IrlensError
 from irlens.model.estimate import RESOLUTION
 from irlens.model.ranking import with_standings
 from irlens.model.several import grouped
-from irlens.model.sweep import SWEEP_SCHEMA, Result, SampledSizes, Sweep
+from irlens.model.sweep import SWEEP_SCHEMA, Result, SampledSizes, Sweep, from_error
 from irlens.model.variants import Specialized
 from irlens.report.inspection import Inspection
 from irlens.sweeps.compiling import compile_each, grid_of, specialization_key
+from irlens.sweeps.inspecting import from_launch
 from irlens.sweeps.run import plan_grid, trials_of
 from irlens.sweeps.selection import sort_trials
-from irlens.sweeps.tasks import from_error, from_launch
 from irlens.sweeps.worker_pool import WorkerPool
 
 #: Launches that are evaluated of one target; sizes that are evaluated at least.

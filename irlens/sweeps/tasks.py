@@ -8,35 +8,26 @@ import gc
 import hashlib
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from irlens.analyze.capture_code import CaptureCode
-from irlens.analyze.time.counts import CountedLaunch
-from irlens.artifacts import report_cache
-from irlens.artifacts.code_listings import CodeListings
 from irlens.artifacts.processes import Refused
 from irlens.compiler import KernelSource, Request, capture, find_kernel
 from irlens.compiler.compile_request import is_stored, measure
-from irlens.compiler.kernel_session import import_compiler
-from irlens.compiler.planning import plan
+from irlens.compiler.planning import Plan, plan
 from irlens.compiler.sources.lookup import samples_folder
 from irlens.compiler.toolchains.interpreters import CompilerDiedError
-from irlens.figures import SWEEP_FIGURES
-from irlens.model.capture import Capture, Disassembly
-from irlens.model.errors import ArtifactError, CaptureError, IrlensError
-from irlens.model.estimate import TimeEstimate
-from irlens.model.ranking import of_report
-from irlens.model.report import Pipeline, Report
-from irlens.model.sweep import Depth, FigureValue, Outcome, ProviderName, Result
-from irlens.model.traffic import flops_of_floor
-from irlens.report.inspection import Brief, Inspection
-from irlens.rules import all_rules, cannot_launch
+from irlens.model.capture import Capture
+from irlens.model.errors import CaptureError, IrlensError
+from irlens.model.sweep import Measurement, ProviderName, Result, from_error
 from irlens.version import VERSION
+
+if TYPE_CHECKING:  # the analyses, which planning and compiling do not need
+    from irlens.sweeps import inspecting
 
 #: Runs a task: encoded task in, encoded answer out.
 Handler: TypeAlias = Callable[[bytes], bytes]
@@ -77,13 +68,6 @@ class Compiled(msgspec.Struct, frozen=True):
     seconds: float | None = None
 
 
-class Counted(msgspec.Struct, frozen=True):
-    """The answer of ``run_count``: a launch, or why what it asks for is unknown."""
-
-    launch: CountedLaunch | None
-    reason: str = ""
-
-
 def encode_task(
     source: KernelSource, requests: Sequence[Request], against: Sequence[ProviderName] = ()
 ) -> bytes:
@@ -109,32 +93,32 @@ def encode_task(
 
 def run_prepare(task: bytes) -> bytes:
     """Import the compiler and the analyses ahead of the first request."""
-    return _run(task, lambda task: _prepare(task.requests[0]))
+    return _run(task, _prepare)
 
 
 def run_plan(task: bytes) -> bytes:
     """Return every variant that the task's requests ask for, as a ``Plan``."""
-    return _run(task, lambda task: plan(task.requests))
+    return _run(task, _plan)
 
 
 def run_compile(task: bytes) -> bytes:
     """Compile the task's single request; return ``Compiled``."""
-    return _run(task, lambda task: _compiled(task.requests[0]))
+    return _run(task, _compiled)
 
 
 def run_inspect(task: bytes) -> bytes:
     """Inspect the task's requests together, compiled if they have not been: ``list[Result]``."""
-    return _run(task, lambda task: _inspect(task.requests))
+    return _run(task, _inspected)
 
 
 def run_timing(task: bytes) -> bytes:
     """Launch the task's single request repeatedly; return its ``Measurement``."""
-    return _run(task, lambda task: measure(task.requests[0], task.against))
+    return _run(task, _measured)
 
 
 def run_count(task: bytes) -> bytes:
     """Count what the task's single request asks of each unit, as ``Counted``."""
-    return _run(task, lambda task: _count(task.requests[0]))
+    return _run(task, _counted)
 
 
 def decode_answer(answer: bytes, kind: type[T]) -> T:
@@ -162,16 +146,16 @@ def _run(encoded: bytes, work: Callable[[Task], object]) -> bytes:
         answer = Refused(error.message, error.hint)
     except Exception as error:  # a bug of irlens in one configuration must not end the sweep
         answer = Refused(f"irlens failed: {type(error).__name__}: {error}", "please report it")
-    _freeze_imports()
+    _freeze_imports(work)
     try:
         return msgspec.msgpack.encode(answer)
     except OverflowError:
         return msgspec.msgpack.encode(Refused(_TOO_LONG, ""))
 
 
-@lru_cache(maxsize=1)
-def _freeze_imports() -> None:
-    """Exempt what the first task has imported from garbage collection.
+@cache
+def _freeze_imports(_work: Callable[[Task], object]) -> None:
+    """Exempt what the first task of a kind has imported from garbage collection.
 
     Triton's and irlens's modules stay anyway, and traversing them takes 5 % of every task.
     """
@@ -201,12 +185,53 @@ def _check(task: Task) -> None:
         )
 
 
-def _prepare(request: Request) -> None:
+def _prepare(task: Task) -> None:
+    from irlens.sweeps import inspecting
+
+    _import_compiler(task.requests[0])
+    inspecting.prepare()
+
+
+def _plan(task: Task) -> Plan:
+    return plan(task.requests)
+
+
+def _compiled(task: Task) -> Compiled:
+    (request,) = task.requests
+    if is_stored(request):
+        return Compiled(None)
+    _import_compiler(request)  # which is not part of a variant's time
+    started = time.monotonic()
+    captured = _captured(request)
+    failed = captured if isinstance(captured, Result) else None
+    return Compiled(failed, time.monotonic() - started)
+
+
+def _inspected(task: Task) -> list[Result]:
+    from irlens.sweeps import inspecting
+
+    return inspecting.results([_captured(request) for request in task.requests])
+
+
+def _measured(task: Task) -> Measurement:
+    (request,) = task.requests
+    return measure(request, task.against)
+
+
+def _counted(task: Task) -> "inspecting.Counted":
+    from irlens.sweeps import inspecting
+
+    (request,) = task.requests
+    (compiled,) = capture(request)
+    return inspecting.count(compiled)
+
+
+def _import_compiler(request: Request) -> None:
+    """Import this process's Triton, if a request is for it."""
+    from irlens.compiler.kernel_session import import_compiler
+
     if request.triton is None:
         import_compiler()
-    from irlens.analyze.time import changes, launched  # noqa: F401  # with NumPy, see _count
-
-    all_rules()
 
 
 def _captured(request: Request) -> Capture | Result:
@@ -220,108 +245,3 @@ def _captured(request: Request) -> Capture | Result:
     if len(captures) != 1:
         return from_error(CaptureError(f"{len(captures)} configurations instead of one"))
     return captures[0]
-
-
-def _compiled(request: Request) -> Compiled:
-    if is_stored(request):
-        return Compiled(_failure(_captured(request)))
-    if request.triton is None:
-        import_compiler()  # which is not part of a variant's time
-    started = time.monotonic()
-    failed = _failure(_captured(request))
-    return Compiled(failed, time.monotonic() - started)
-
-
-def _failure(captured: Capture | Result) -> Result | None:
-    return captured if isinstance(captured, Result) else None
-
-
-def _inspect(requests: Sequence[Request]) -> list[Result]:
-    """Return the result of each request. Their machine code is disassembled together."""
-    captured = [_captured(request) for request in requests]
-    listings = CodeListings(each for each in captured if isinstance(each, Capture))
-    return [each if isinstance(each, Result) else _result(each, listings) for each in captured]
-
-
-def _result(capture: Capture, listings: CodeListings) -> Result:
-    try:
-        brief = Brief(CaptureCode(capture, listings))
-        report = report_cache.report_of(capture, brief.report, Disassembly.SKIP, extent="brief")
-    except ArtifactError as error:
-        return from_error(error)
-    return from_report(report)
-
-
-def _count(request: Request) -> Counted:
-    from irlens.analyze.time.fitting import counted  # with NumPy, which compiling does not need
-
-    (compiled,) = capture(request)
-    launch = Inspection(compiled).launch
-    if isinstance(launch, str):
-        return Counted(launch=None, reason=launch)
-    return Counted(launch=counted(launch))
-
-
-def from_error(error: IrlensError) -> Result:
-    """Return the result of a configuration that cannot be compiled or read."""
-    return Result(outcome="failed", reason=error.message, hint=error.hint or "")
-
-
-def from_report(report: Report) -> Result:
-    """Return the result of a configuration that compiles."""
-    refused = [each for each in report.findings if each.code == cannot_launch.CODE]
-    reason = "; ".join(finding.message for finding in refused)
-    values = {name: figure.read(report) for name, figure in SWEEP_FIGURES.items()}
-    return msgspec.structs.replace(
-        _from_inspected(report, report.time, values),
-        reason=report.unknown.get("occupancy", "") if report.occupancy is None else reason,
-        hint=refused[0].hint if refused else "",
-        pipelines=[_depth(pipeline) for pipeline in report.pipelines],
-        findings=report.findings,
-        untimed=of_report(report).missing,
-    )
-
-
-def from_launch(launch: Inspection) -> Result:
-    """Return the result of a launch of what compiles, with the figures of launches alone."""
-    occupancy, time = launch.occupancy, launch.time_alone
-    values = {
-        name: figure.read(launch)
-        for name, figure in SWEEP_FIGURES.items()
-        if (figure.of_launch or figure.of_binary) and figure.needs != "time"
-    }
-    times = (time.estimate_us, time.low_us, time.high_us) if time is not None else (None,) * 3
-    values |= dict(zip(("time", "time_low", "time_high"), times, strict=True))
-    return msgspec.structs.replace(
-        _from_inspected(launch, time, values),
-        reason=occupancy.why_refused if occupancy is not None else "",
-        findings=launch.accesses_outside,
-        untimed="" if time is not None and time.estimate_us is not None else launch.why_untimed,
-    )
-
-
-def _from_inspected(
-    inspected: Report | Inspection, time: TimeEstimate | None, values: Mapping[str, object]
-) -> Result:
-    occupancy = inspected.occupancy
-    outcome: Outcome = "unknown"
-    if occupancy is not None:
-        outcome = "fits" if occupancy.launchable else "does not fit"
-    return Result(
-        outcome=outcome,
-        figures=msgspec.convert(values, dict[str, FigureValue]),
-        limited_by=occupancy.limited_by if occupancy is not None and occupancy.launchable else [],
-        bound=time.bound if time is not None else None,
-        compute_type=inspected.roofline.compute_type if inspected.roofline is not None else "",
-        compute_flops=flops_of_floor(inspected.traffic, inspected.roofline),
-    )
-
-
-def _depth(pipeline: Pipeline) -> Depth:
-    return Depth(
-        place=str(pipeline.source or pipeline.loop),
-        kind=pipeline.kind,
-        requested=pipeline.requested_stages,
-        achieved=pipeline.achieved_stages,
-        verdict=pipeline.verdict,
-    )

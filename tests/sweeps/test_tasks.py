@@ -13,12 +13,11 @@ from irlens.compiler.planning import Plan
 from irlens.model.config import identity_of
 from irlens.model.errors import CaptureError, IrlensError
 from irlens.model.report import Report
-from irlens.model.sweep import Result
+from irlens.model.sweep import Result, from_error
+from irlens.sweeps.inspecting import from_report
 from irlens.sweeps.tasks import (
     decode_answer,
     encode_task,
-    from_error,
-    from_report,
     run_plan,
 )
 
