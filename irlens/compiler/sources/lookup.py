@@ -50,13 +50,12 @@ def find_file(spec: str) -> Path:
             f"no such file: {name}",
             hint="write a sample's name, path/file.py:kernel or package.module:kernel",
         )
-    known = known_files()
-    if name in known:
-        return known[name]
-    module = _find_module(name)
-    if module is None:
-        raise UnknownNameError("kernel", spec, known)
-    return module
+    own = (folder / f"{name}.py" for folder in reversed(_named_folders()))
+    file = next((each for each in own if _is_named(each) and each.is_file()), None)
+    file = file or _find_module(name)
+    if file is None:
+        raise UnknownNameError("kernel", spec, known_files())
+    return file
 
 
 def is_log_of_kernels(path: Path) -> bool:
@@ -76,16 +75,22 @@ def known_files() -> dict[str, Path]:
     The project's are the files in the folder that ``kernels = "..."`` under ``[tool.irlens]`` of
     the nearest ``pyproject.toml`` names; they override samples of the same name.
     """
-    folders = [samples_folder()]
-    own = _project_folder(Path.cwd())
-    if own is not None:
-        folders.append(own)
     return {
         path.stem: path
-        for folder in folders
+        for folder in _named_folders()
         for path in sorted(folder.glob("*.py"))
-        if not path.stem.startswith("_")
+        if _is_named(path)
     }
+
+
+def _named_folders() -> list[Path]:
+    """Return the folders whose files have a name; the last one's override the others'."""
+    own = _project_folder(Path.cwd())
+    return [samples_folder(), *([] if own is None else [own])]
+
+
+def _is_named(path: Path) -> bool:
+    return not path.stem.startswith("_")
 
 
 def samples_folder() -> Path:

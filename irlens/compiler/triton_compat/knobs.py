@@ -123,7 +123,7 @@ def never_interpret() -> None:
 @contextmanager
 def replacements_undone() -> Iterator[None]:
     """Restore each function and class of Triton and PyTorch that is replaced, added or removed."""
-    before = {owner: dict(vars(owner)) for owner in _owners()}
+    before = {owner: vars(owner).copy() for owner in _owners()}
     try:
         yield
     finally:
