@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 _STDOUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EIO)
 
 
-#: Garbage collector thresholds: parsed records hold no cycles, and looking for them took up to a
+#: Garbage collector thresholds: few parsed records are in cycles, and looking for them took up to a
 #: tenth of the time.
-COLLECTIONS = (50_000, 20, 20)
+COLLECTIONS = (500_000, 20, 20)
 
 
 #: Whether irlens is the program of this process, which may then fork.
