@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, count
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -41,36 +41,7 @@ _WITH_ADDRESS = re.compile(
 _ELSEWHERE = re.compile(rf"{tools.INDIRECT_BRANCH.pattern}|\bJMP\b")
 
 
-class CodeListings:
-    """The code of captures, listed together when that of the first is asked for.
-
-    Args:
-        captures: The captures; those without a cubin are skipped.
-    """
-
-    def __init__(self, captures: Iterable[Capture]) -> None:
-        self._captures = [each for each in captures if "cubin" in each.stages]
-        self._listings: dict[bytes, str | None] | None = None
-
-    def of(self, cubin: bytes) -> str | None:
-        """Return the listing of a cubin's code; ``None`` where it has to be disassembled alone.
-
-        A single cubin is: that takes no longer, and ``tools.disassemble`` keeps its listing.
-        """
-        if self._listings is None:
-            self._listings = dict.fromkeys(self._cubins())
-            if len(self._listings) > 1:
-                with suppress(ToolError):  # disassembling it alone says why
-                    self._listings = list_code(list(self._listings))
-        return self._listings.get(cubin)
-
-    def _cubins(self) -> Iterator[bytes]:
-        for capture in self._captures:
-            with suppress(ArtifactError):
-                yield capture.stages["cubin"].read()
-
-
-class _Instruction(NamedTuple):
+class Instruction(NamedTuple):
     """What nvdisasm prints of 16 bytes after their address.
 
     Attributes:
@@ -81,6 +52,48 @@ class _Instruction(NamedTuple):
     text: str
     leap: int | None = None
     after: str = ""
+
+
+#: What nvdisasm prints of the instructions of some code, by architecture and by their bytes.
+Instructions: TypeAlias = dict[str, dict[bytes, Instruction]]
+
+
+class CodeListings:
+    """The code of captures, listed together when that of the first is asked for.
+
+    Args:
+        captures: The captures; those without a cubin are skipped.
+        known: Their instructions, where they have been read.
+    """
+
+    def __init__(self, captures: Iterable[Capture], known: Instructions | None = None) -> None:
+        self._captures = [each for each in captures if "cubin" in each.stages]
+        self._known = known
+        self._listings: dict[bytes, str | None] | None = None
+
+    def of(self, cubin: bytes) -> str | None:
+        """Return the listing of a cubin's code; ``None`` where it has to be disassembled alone.
+
+        A single cubin is: that takes no longer, and ``tools.disassemble`` keeps its listing.
+        """
+        if self._listings is None:
+            cubins = list(dict.fromkeys(self._cubins()))
+            self._listings = {}
+            if len(cubins) > 1 or self._known is not None:
+                with suppress(ToolError):  # disassembling it alone says why
+                    self._listings = list_code(cubins, self._known)
+        return self._listings.get(cubin)
+
+    def instructions(self) -> Instructions:
+        """Return the instructions of all captures; none where nvdisasm is missing."""
+        with suppress(ToolError):
+            return read_instructions(self._cubins())
+        return {}
+
+    def _cubins(self) -> Iterator[bytes]:
+        for capture in self._captures:
+            with suppress(ArtifactError):
+                yield capture.stages["cubin"].read()
 
 
 class _Section(msgspec.Struct, frozen=True):
@@ -96,35 +109,45 @@ class _Section(msgspec.Struct, frozen=True):
     lines: Mapping[int, tuple[Line, ...]]
 
 
-def list_code(cubins: Sequence[bytes]) -> dict[bytes, str | None]:
+def list_code(
+    cubins: Sequence[bytes], known: Instructions | None = None
+) -> dict[bytes, str | None]:
     """Return the listing of each cubin's code; ``None`` where it has to be disassembled alone.
 
     Alone are cubins with code that is not linked, with branches that are indirect or absolute, and
     those of an architecture for which nvdisasm refuses some of the code.
 
+    Args:
+        known: Their instructions, where they have been read.
+
+    Raises:
+        ToolError: nvdisasm is missing.
+    """
+    known = read_instructions(cubins) if known is None else known
+    return {cubin: _listing(cubin, known) for cubin in cubins}
+
+
+def read_instructions(cubins: Iterable[bytes]) -> Instructions:
+    """Return the instructions of the cubins that ``list_code`` lists.
+
     Raises:
         ToolError: nvdisasm is missing.
     """
     tool = tools.find("nvdisasm")
-    by_arch: defaultdict[str, dict[bytes, list[_Section]]] = defaultdict(dict)
+    words: defaultdict[str, dict[bytes, None]] = defaultdict(dict)
     for cubin in cubins:
         with suppress(ArtifactError):
             file = elf.read(cubin)
-            arch, sections = cubin_arch(file), _linked_sections(file)
-            if arch is not None and sections:
-                by_arch[arch][cubin] = sections
-    listings: dict[bytes, str | None] = dict.fromkeys(cubins)
-    for arch, members in by_arch.items():
-        codes = (each.code for sections in members.values() for each in sections)
-        words = list(dict.fromkeys(chain(*map(_words, codes))))
-        try:
-            texts = _disassemble(tool, arch, b"".join(words))
-        except ToolError:
-            continue
-        known = dict(zip(words, map(_instruction, texts, count(step=_SIZE)), strict=False))
-        for cubin, sections in members.items():
-            listings[cubin] = _write(sections, known)
-    return listings
+            arch = cubin_arch(file)
+            if arch is not None:
+                codes = _linked_codes(file).values()
+                words[arch].update(dict.fromkeys(chain(*map(_words, codes))))
+    known: Instructions = {}
+    for arch, own in words.items():
+        with suppress(ToolError):
+            texts = _disassemble(tool, arch, b"".join(own))
+            known[arch] = dict(zip(own, map(_instruction, texts, count(step=_SIZE)), strict=True))
+    return known
 
 
 def _words(code: bytes) -> Iterator[bytes]:
@@ -132,24 +155,34 @@ def _words(code: bytes) -> Iterator[bytes]:
     return (code[at : at + _SIZE] for at in range(0, len(code), _SIZE))
 
 
-def _linked_sections(file: elf.Elf) -> list[_Section]:
-    """Return the code sections of a cubin; none if there is anything left for a linker to do."""
+def _linked_codes(file: elf.Elf) -> dict[int, bytes]:
+    """Return the content of each code section; none where a linker still has to place any."""
+    if any(each.name.startswith(_RELOCATIONS) and each.size for each in file.sections):
+        return {}
+    codes = {
+        number: file.content(section)
+        for number, section in enumerate(file.sections)
+        if section.name.startswith(_CODE)
+    }
+    return {} if any(len(code) % _SIZE for code in codes.values()) else codes
+
+
+def _sections(file: elf.Elf) -> list[_Section]:
+    """Return the code sections of a cubin that can be listed."""
     functions: defaultdict[int, dict[int, str]] = defaultdict(dict)
     for symbol in file.symbols():
         if symbol.kind == elf.STT_FUNC:
             functions[symbol.section][symbol.value] = symbol.name
     lines = line_tables.read(file)
-    sections = []
-    for number, section in enumerate(file.sections):
-        if section.name.startswith(_RELOCATIONS) and section.size:
-            return []
-        if section.name.startswith(_CODE):
-            code, names = file.content(section), functions[number]
-            if len(code) % _SIZE or not all(map(_NAME.fullmatch, (section.name, *names.values()))):
-                return []
-            name = section.name.removeprefix(_CODE)
-            sections.append(_Section(name, code, names, lines.get(number, {})))
-    return sections
+    return [
+        _Section(
+            file.sections[number].name.removeprefix(_CODE),
+            code,
+            functions[number],
+            lines.get(number, {}),
+        )
+        for number, code in _linked_codes(file).items()
+    ]
 
 
 def _disassemble(tool: Path, arch: str, code: bytes) -> list[str]:
@@ -163,38 +196,53 @@ def _disassemble(tool: Path, arch: str, code: bytes) -> list[str]:
     return [line["text"] for line in lines]
 
 
-def _instruction(text: str, address: int) -> _Instruction:
+def _instruction(text: str, address: int) -> Instruction:
     """Return an instruction that is printed at an address."""
     match = _WITH_ADDRESS.fullmatch(text)
     if match is None:
-        return _Instruction(text)
-    return _Instruction(match["before"], int(match["address"], 16) - address, match["after"])
+        return Instruction(text)
+    return Instruction(match["before"], int(match["address"], 16) - address, match["after"])
 
 
-def _write(sections: Sequence[_Section], known: Mapping[bytes, _Instruction]) -> str | None:
-    """Return the listing of a cubin; ``None`` where it is unknown what its code branches to."""
-    listing: list[str] = []
-    for section in sections:
-        own = [known[word] for word in _words(section.code)]
-        leaps = {n * _SIZE: each.leap for n, each in enumerate(own) if each.leap is not None}
-        labels = {at + leap: f".L_x_{at + leap}" for at, leap in leaps.items()}
-        inside = labels.keys() <= set(range(0, len(section.code) + 1, _SIZE))
-        if not inside or any(_ELSEWHERE.search(each.text) for each in own):
+def _listing(cubin: bytes, known: Instructions) -> str | None:
+    """Return the listing of a cubin; ``None`` where it has to be disassembled alone."""
+    with suppress(ArtifactError):
+        file = elf.read(cubin)
+        instructions, sections = known.get(cubin_arch(file) or "", {}), _sections(file)
+        written = [_write(each, instructions) for each in sections]
+        if written and None not in written:
+            return "".join(filter(None, written))
+    return None
+
+
+def _write(section: _Section, known: Mapping[bytes, Instruction]) -> str | None:
+    """Return the listing of a section; ``None`` where an instruction or its target is unknown."""
+    if not all(map(_NAME.fullmatch, (section.name, *section.functions.values()))):
+        return None
+    own = [known.get(word) for word in _words(section.code)]
+    places = range(0, len(section.code), _SIZE)
+    labels: dict[int, str] = {}
+    for offset, each in zip(places, own, strict=True):
+        if each is None or _ELSEWHERE.search(each.text):
             return None
-        labels.update(section.functions)
-        listing.append(f"\t.section\t.text.{section.name}\n")
-        listing += [f"\t.type\t{name},@function\n" for name in section.functions.values()]
-        for offset, each in zip(range(0, len(section.code), _SIZE), own, strict=True):
-            if offset in labels:
-                listing.append(f"{labels[offset]}:\n")
-            line = each.text
-            if each.leap is not None:
-                line += f"`({labels[offset + each.leap]}){each.after}"
-            for place in section.lines.get(offset, ()):
-                listing += _comments(place)
-            listing.append(f"        /*{offset:04x}*/{line}\n")
-        if len(section.code) in labels:
-            listing.append(f"{labels[len(section.code)]}:\n")
+        if each.leap is not None:
+            labels[offset + each.leap] = f".L_x_{offset + each.leap}"
+    if not labels.keys() <= {*places, len(section.code)}:
+        return None
+    labels |= section.functions
+    listing = [f"\t.section\t.text.{section.name}\n"]
+    listing += [f"\t.type\t{name},@function\n" for name in section.functions.values()]
+    for offset, each in zip(places, filter(None, own), strict=True):
+        if offset in labels:
+            listing.append(f"{labels[offset]}:\n")
+        line = each.text
+        if each.leap is not None:
+            line += f"`({labels[offset + each.leap]}){each.after}"
+        for place in section.lines.get(offset, ()):
+            listing += _comments(place)
+        listing.append(f"        /*{offset:04x}*/{line}\n")
+    if len(section.code) in labels:
+        listing.append(f"{labels[len(section.code)]}:\n")
     return "".join(listing)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 from irlens.compiler import KernelSource, Request, find_kernel
 from irlens.compiler.calls.binding import evaluate_formula
 from irlens.compiler.planning import PlannedVariant
-from irlens.model.config import GridFormula, identity_of
+from irlens.model.config import LAUNCH_OPTIONS, GridFormula, identity_of
 from irlens.model.errors import IrlensError
 from irlens.model.sweep import Outcome, Result, from_error
 from irlens.sweeps.journal import Journal
@@ -22,19 +22,20 @@ from irlens.sweeps.tasks import (
     encode_task,
     run_compile,
     run_inspect,
+    run_list,
 )
 from irlens.sweeps.worker_pool import Crash, Job, Running, WorkerPool, run_jobs
 
 #: Receives how many are compiled, and the running configurations, by index, with their seconds.
 Watch: TypeAlias = Callable[[int, Sequence[tuple[int, float]]], None]
 
-#: Configurations that are inspected together, since nvdisasm's start takes longer than their code.
-_TOGETHER = 24
-#: The fewest of the last configurations that a worker inspects: each share starts nvdisasm again,
-#: which takes as long as inspecting two.
+#: Configurations that are disassembled together: nvdisasm's start takes longer than their code.
+_TOGETHER = 48
+#: The fewest of the last configurations that a worker disassembles: each start of nvdisasm takes as
+#: long as inspecting two.
 _FEWEST = 4
-#: A compilation in progress counts as this many inspections.
-_REST_OF_COMPILING = 2
+#: The fewest that a worker disassembles for all, which then inspect as many as each gets done.
+_SHARED = 8
 #: What the compiler says of a tile that is too large.
 _TOO_LARGE = re.compile(r"exceeds|out of resource", re.IGNORECASE)
 #: Seconds after which a configuration is inspected alone where results are taken as they come.
@@ -199,8 +200,9 @@ def _stream(
 class _Compilation:
     """Requests on their way through the workers.
 
-    Each is compiled by a job of its own, which finds what crashes the compiler; several are then
-    inspected together. Workers without a common store do both in one job.
+    Each is compiled by a job of its own, which finds what crashes the compiler. Several are then
+    disassembled together, and the workers share them out for inspection; few are inspected by
+    the job that disassembles them. Workers without a common store do all in one job.
 
     Attributes:
         failures: Those that are not due to a configuration.
@@ -219,9 +221,10 @@ class _Compilation:
         self._finished = set(terms.known)
         left = [number for number in range(len(requests)) if number not in self._finished]
         share = math.ceil(len(left) / pool.width)
-        self._together = min(_TOGETHER, share) if pool.shares_store else 1
+        self._together = (_TOGETHER if share >= _SHARED else share) if pool.shares_store else 1
         apart = pool.shares_store and (terms.timed or self._together > 1)
         first = run_compile if apart else run_inspect
+        self._lists = any(requests[number].target.vendor == "nvidia" for number in left)
         self._width, self._inspecting = pool.width, 0
         self.jobs = deque(self._job(first, [number]) for number in left)
         self._compiling = len(left) if apart else 0
@@ -235,9 +238,10 @@ class _Compilation:
         """Number of requests that are compiled: all that takes long."""
         return len(self._compiled | self._finished)
 
-    def _job(self, handler: Handler, numbers: Sequence[int]) -> Job:
-        self._inspecting += handler is run_inspect
-        task = encode_task(self._source, [self._requests[number] for number in numbers])
+    def _job(self, handler: Handler, numbers: Sequence[int], instructions: bytes = b"") -> Job:
+        self._inspecting += handler is not run_compile
+        requests = [self._requests[number] for number in numbers]
+        task = encode_task(self._source, requests, instructions=instructions)
         return Job(handler, task, tuple(numbers), self._terms.timeout * len(numbers))
 
     def take(self, job: Job, answer: bytes | Crash) -> None:
@@ -250,6 +254,8 @@ class _Compilation:
                 self._take_failure(job, answer)
             elif compiling:
                 self._take_compiled(job.numbers[0], decode_answer(answer, Compiled))
+            elif job.handler is run_list:
+                self._take_listed(job.numbers, decode_answer(answer, bytes))
             else:
                 self._take_results(job.numbers, decode_answer(answer, list[Result]))
         except IrlensError as error:
@@ -260,19 +266,37 @@ class _Compilation:
             size = self._share()
             if not late and len(self._waiting) < size and self._compiling > 0:
                 break
-            self.jobs.appendleft(self._job(run_inspect, self._waiting[:size]))
-            self._waiting, self._inspected_at = self._waiting[size:], now
+            due, self._waiting = self._waiting[:size], self._waiting[size:]
+            handler = run_list if self._lists and len(due) >= _SHARED else run_inspect
+            self.jobs.appendleft(self._job(handler, due))
+            self._inspected_at = now
 
     def _share(self) -> int:
-        """Return how many configurations to inspect in one job.
+        """Return how many configurations to disassemble in one job.
 
         Once none waits to be compiled, the rest is divided among the workers that inspect nothing.
         """
         if any(job.handler is run_compile for job in self.jobs):
             return self._together
-        busy = self._compiling * _REST_OF_COMPILING
-        left, free = len(self._waiting) + self._compiling + busy, self._width - self._inspecting
+        left, free = len(self._waiting) + self._compiling, self._width - self._inspecting
         return min(self._together, max(math.ceil(left / max(free, 1)), _FEWEST))
+
+    def _take_listed(self, numbers: Sequence[int], instructions: bytes) -> None:
+        """Add jobs that inspect some requests, ever smaller ones: the workers end together.
+
+        Those of equal tiles come in a row, since a worker remembers what their programs access.
+        """
+        parts: list[Job] = []
+        left = sorted(numbers, key=self._tiles)
+        while left:
+            size = math.ceil(len(left) / self._width / 2)
+            parts.append(self._job(run_inspect, left[:size], instructions))
+            left = left[size:]
+        self.jobs.extendleft(reversed(parts))
+
+    def _tiles(self, number: int) -> str:
+        settings = self._requests[number].settings.items()
+        return str(sorted(each for each in settings if each[0] not in LAUNCH_OPTIONS))
 
     def _take_compiled(self, number: int, answer: Compiled) -> None:
         failed, self._seconds[number] = answer.failed, answer.seconds

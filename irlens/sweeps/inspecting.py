@@ -1,13 +1,14 @@
 """Makes the results of sweeps: what their configurations compiled to, inspected."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 
 from irlens.analyze.capture_code import CaptureCode
 from irlens.analyze.time.counts import CountedLaunch
 from irlens.artifacts import report_cache
-from irlens.artifacts.code_listings import CodeListings
+from irlens.artifacts.code_listings import CodeListings, Instructions
 from irlens.figures import SWEEP_FIGURES
 from irlens.model.capture import Capture, Disassembly
 from irlens.model.errors import ArtifactError
@@ -17,6 +18,7 @@ from irlens.model.report import Pipeline, Report
 from irlens.model.sweep import Depth, FigureValue, Outcome, Result, from_error
 from irlens.model.traffic import flops_of_floor
 from irlens.report.inspection import Brief, Inspection
+from irlens.report.launch_figures import load_numpy
 from irlens.rules import all_rules, cannot_launch
 
 
@@ -29,19 +31,41 @@ class Counted(msgspec.Struct, frozen=True):
 
 def prepare() -> None:
     """Import the analyses, and NumPy, ahead of the first capture."""
+    load_numpy()
     from irlens.analyze.time import changes, launched  # noqa: F401  # see ``count``
 
     all_rules()
 
 
-def results(captured: Sequence[Capture | Result]) -> list[Result]:
-    """Return the result of each capture; their machine code is disassembled together.
+def instructions(captured: Iterable[Capture | Result]) -> bytes:
+    """Return the instructions of captures, disassembled together, for ``results``.
+
+    Those of captures whose result is remembered are left out.
+    """
+    unknown = (
+        each
+        for each in captured
+        if isinstance(each, Capture)
+        and report_cache.recall_of(each.digest, Disassembly.SKIP, "brief") is None
+    )
+    return msgspec.msgpack.encode(CodeListings(unknown).instructions())
+
+
+def results(captured: Sequence[Capture | Result], known: bytes = b"") -> list[Result]:
+    """Return the result of each capture.
 
     Args:
         captured: The captures. What did not compile has its result already.
+        known: Their ``instructions``. Without them they are disassembled here, together.
     """
-    listings = CodeListings(each for each in captured if isinstance(each, Capture))
+    captures = (each for each in captured if isinstance(each, Capture))
+    listings = CodeListings(captures, _decoded(known) if known else None)
     return [each if isinstance(each, Result) else _result(each, listings) for each in captured]
+
+
+@lru_cache(maxsize=1)
+def _decoded(known: bytes) -> Instructions:
+    return msgspec.msgpack.decode(known, type=Instructions)
 
 
 def _result(capture: Capture, listings: CodeListings) -> Result:

@@ -42,12 +42,14 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         requests: One request, or all of them for planning, or several to inspect.
         content: sha256 of the kernel's file on the machine that runs the sweep.
+        instructions: What ``run_list`` answered of requests to inspect; empty where none did.
     """
 
     requests: list[Request]
     content: str
     version: str = VERSION
     against: list[ProviderName] = []
+    instructions: bytes = b""
 
 
 class Answered(msgspec.Struct, Generic[T], frozen=True, tag="answer"):
@@ -69,7 +71,10 @@ class Compiled(msgspec.Struct, frozen=True):
 
 
 def encode_task(
-    source: KernelSource, requests: Sequence[Request], against: Sequence[ProviderName] = ()
+    source: KernelSource,
+    requests: Sequence[Request],
+    against: Sequence[ProviderName] = (),
+    instructions: bytes = b"",
 ) -> bytes:
     """Return a task with requests of one kernel.
 
@@ -84,6 +89,7 @@ def encode_task(
         requests=[msgspec.structs.replace(each, kernel=kernel) for each in requests],
         content=hashlib.sha256(source.content).hexdigest(),
         against=list(against),
+        instructions=instructions,
     )
     try:
         return msgspec.msgpack.encode(task)
@@ -104,6 +110,11 @@ def run_plan(task: bytes) -> bytes:
 def run_compile(task: bytes) -> bytes:
     """Compile the task's single request; return ``Compiled``."""
     return _run(task, _compiled)
+
+
+def run_list(task: bytes) -> bytes:
+    """Disassemble the task's requests, which have been compiled; return what of them is known."""
+    return _run(task, _listed)
 
 
 def run_inspect(task: bytes) -> bytes:
@@ -207,10 +218,17 @@ def _compiled(task: Task) -> Compiled:
     return Compiled(failed, time.monotonic() - started)
 
 
+def _listed(task: Task) -> bytes:
+    from irlens.sweeps import inspecting
+
+    return inspecting.instructions([_captured(request) for request in task.requests])
+
+
 def _inspected(task: Task) -> list[Result]:
     from irlens.sweeps import inspecting
 
-    return inspecting.results([_captured(request) for request in task.requests])
+    captured = [_captured(request) for request in task.requests]
+    return inspecting.results(captured, task.instructions)
 
 
 def _measured(task: Task) -> Measurement:

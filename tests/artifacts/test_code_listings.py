@@ -114,6 +114,18 @@ def test_nvdisasm_runs_once_for_each_architecture_and_when_asked(runs: list[str]
     assert not (store.root() / tools.DISASSEMBLY.folder).exists()
 
 
+def test_instructions_that_are_known_are_not_disassembled_again(runs: list[str]) -> None:
+    captures = nvidia_samples()
+    known = CodeListings(captures).instructions()
+    once = len(runs)
+    listings = CodeListings(captures)
+    for each in captures:
+        listing = CodeListings([each], known).of(cubin_of(each))
+        assert listing == listings.of(cubin_of(each)) is not None
+    assert len(runs) == 2 * once
+    assert CodeListings(captures[:1], {}).of(cubin_of(captures[0])) is None
+
+
 def test_what_nvdisasm_refuses_is_left_to_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     captures = nvidia_samples()
 
@@ -153,7 +165,7 @@ def section(*code: str, functions: dict[int, str] | None = None) -> str | None:
         word: code_listings._instruction(f"                   {each} ;", 16 * number)
         for number, (word, each) in enumerate(zip(words, code, strict=True), 1)
     }
-    return code_listings._write([body], printed)
+    return code_listings._write(body, printed)
 
 
 def test_addresses_become_labels() -> None:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import msgspec
 import pytest
 
+from irlens import gpus
 from irlens.artifacts.processes import Refused
 from irlens.compiler import Request, find_kernel
 from irlens.compiler.planning import Plan, PlannedVariant
@@ -23,6 +24,7 @@ from irlens.sweeps.tasks import (
     Task,
     run_compile,
     run_inspect,
+    run_list,
 )
 from irlens.sweeps.worker_pool import Crash
 
@@ -47,6 +49,7 @@ class Pool:
         self.width, self.shares_store = width, shares_store
         self._work = work
         self.compiled: list[int] = []
+        self.listed: list[list[int]] = []
         self.inspected: list[list[int]] = []
 
     def submit(self, handler: Handler, task: bytes) -> Future[bytes]:
@@ -54,9 +57,11 @@ class Pool:
         numbers = [int(str(each.settings["num_stages"])) for each in requests]
         if handler is run_compile:
             self.compiled += numbers
+        elif handler is run_list:
+            self.listed.append(numbers)
         else:
             self.inspected.append(numbers)
-        answer = self._work(handler, numbers)
+        answer = b"" if handler is run_list else self._work(handler, numbers)
         future: Future[bytes] = Future()
         if answer is None:
             future.set_exception(BrokenExecutor())
@@ -113,15 +118,56 @@ def test_each_is_compiled_alone_and_several_are_inspected_together(
     assert sorted(map(len, pool.inspected)) == [2, 3], "a share for each worker"
 
 
-def test_workers_share_the_last_to_be_inspected(variants: list[PlannedVariant]) -> None:
+def many(variants: Sequence[PlannedVariant], count: int) -> list[PlannedVariant]:
     requests = [
         msgspec.structs.replace(variants[0].request, settings={"num_stages": number})
-        for number in range(40)
+        for number in range(count)
     ]
-    many = [msgspec.structs.replace(variants[0], request=each) for each in requests]
+    return [msgspec.structs.replace(variants[0], request=each) for each in requests]
+
+
+def test_workers_share_what_one_has_disassembled(variants: list[PlannedVariant]) -> None:
     pool = Pool(work)
-    assert compile_with(pool, many)[0] == {n: result(n) for n in range(40)}
-    assert sorted(map(len, pool.inspected)) == [10, 10, 20], "neither worker waits for the other"
+    assert compile_with(pool, many(variants, 120))[0] == {n: result(n) for n in range(120)}
+    assert sorted(map(len, pool.listed)) == [12, 12, 48, 48], "nvdisasm starts seldom"
+    assert sorted(n for each in pool.inspected for n in each) == list(range(120))
+    assert {1, 12} <= {len(each) for each in pool.inspected}, "the last jobs are small"
+    first = [each for each in pool.inspected if set(each) <= set(pool.listed[0])]
+    assert [len(each) for each in first] == sorted(map(len, first), reverse=True)
+
+
+def test_the_last_are_disassembled_by_all_workers(variants: list[PlannedVariant]) -> None:
+    pool = Pool(work)
+    assert compile_with(pool, many(variants, 40))[0] == {n: result(n) for n in range(40)}
+    assert sorted(map(len, pool.listed)) == [20, 20], "neither worker waits for the other"
+
+
+def test_what_has_no_sass_is_not_disassembled(variants: list[PlannedVariant]) -> None:
+    mi300x = gpus.find("mi300x").target
+    amd = [
+        msgspec.structs.replace(each, request=msgspec.structs.replace(each.request, target=mi300x))
+        for each in many(variants, 40)
+    ]
+    pool = Pool(work)
+    assert compile_with(pool, amd)[0] == {n: result(n) for n in range(40)}
+    assert pool.listed == []
+    assert sorted(map(len, pool.inspected)) == [20, 20]
+
+
+def test_what_cannot_be_disassembled_together_is_inspected_alone(
+    variants: list[PlannedVariant],
+) -> None:
+    class Failing(Pool):
+        def submit(self, handler: Handler, task: bytes) -> Future[bytes]:
+            future = super().submit(handler, task)
+            if handler is run_list:
+                future = Future()
+                future.set_exception(BrokenExecutor())
+            return future
+
+    pool = Failing(work)
+    assert compile_with(pool, many(variants, 40))[0] == {n: result(n) for n in range(40)}
+    assert sorted(pool.inspected) == [[n] for n in range(40)]
 
 
 @pytest.mark.parametrize(("width", "shares_store"), [(2, False), (5, True)])
