@@ -127,30 +127,30 @@ class Addresses:
         """Note the terms of an address, and return its pointer.
 
         Args:
-            is_access: Whether it is one for certain: what is none has a term that is an index.
+            is_access: Whether it is one for certain; otherwise only strides tell it from a sum.
         """
         base = self.base(address)
         if base is None:
             return None
         found = list(self._terms(address, base))
-        if not is_access and not any(map(self._is_index, found)):
+        factors = [self._factor(term) or "" for term in found]
+        if not is_access and not any("stride" in each.lower() for each in factors):
             return None
         pointer = self.pointers.setdefault(base, Pointer())
         terms: dict[str, list[ast.expr]] = {}
         pointer.terms.append(terms)
-        for term in found:
-            factor = self._factor(term)
-            if factor is not None and factor not in pointer.strides:
+        for term, factor in zip(found, factors, strict=True):
+            if factor and factor not in pointer.strides:
                 pointer.strides.append(factor)
             if not self._is_index(term) and term.lineno in self._looped:
-                pointer.advanced.add(factor or "")
+                pointer.advanced.add(factor)
                 continue
-            told = terms.setdefault(factor or "", [])
+            told = terms.setdefault(factor, [])
             # Two branches or two loops that compute the address alike add the term once.
             if ast.unparse(term) not in map(ast.unparse, told):
                 told.append(term)
             # ``a_ptrs += BLOCK_K`` is no index, and neither is ``x + half``.
-            pointer.contiguous |= factor is None and self._is_index(term)
+            pointer.contiguous |= not factor and self._is_index(term)
         return pointer
 
     def _terms(self, address: ast.expr, base: str) -> Iterator[ast.expr]:
