@@ -315,7 +315,12 @@ class _Example:
 
     def _shape(self, name: str, pointer: Pointer) -> tuple[int, ...]:
         named = [each for each in self._runtime if _stride_of(each, name, self._pointers)]
-        shape = list(self._default_shape(pointer, len(named)))
+        default = self._default_shape(pointer, len(named))
+        if len(named) == len(default):
+            told = zip(named, default, strict=True)
+            extents = tuple(self._named_extent(stride) or extent for stride, extent in told)
+            default = extents if 0 < math.prod(extents) <= _MOST else default
+        shape = list(default)
         strides = [*pointer.strides, *[""] * len(shape)][: len(shape)]
         for at, stride in reversed([*enumerate(strides)]):
             is_advanced = stride in pointer.advanced or (
@@ -329,7 +334,16 @@ class _Example:
             if at and (row := self._names.get(strides[at - 1], 0)):
                 shape[at] = max(reached or 1, row // math.prod(shape[at + 1 :]))
         is_held = 0 < math.prod(shape) <= _MOST
-        return tuple(shape) if is_held else self._default_shape(pointer, len(named))
+        return tuple(shape) if is_held else default
+
+    def _named_extent(self, stride: str) -> int | None:
+        """Return the extent of the dimension that a stride is named after: ``stride_x_seqlen``."""
+        told = tensor_of_stride(stride, self._pointers)
+        if told is None or len(told[1]) < 2:  # "b" may be a batch, or rows of ``b_ptr``
+            return None
+        sizes = {name.lower(): value for name, value in self._names.items()}
+        words = (told[1], *(f"{number}{told[1]}s" for number in ("n", "n_", "num_")))
+        return next(filter(None, map(sizes.get, words)), None) or _programs(told[1])
 
     def _strided(self, shape: tuple[int, ...], pointer: Pointer) -> tuple[int, ...]:
         """Return a shape with rows as long as a stride of it that is that of another tensor."""

@@ -472,7 +472,7 @@ def test_a_descriptor_takes_the_strides_that_no_address_needs() -> None:
         block = tl.make_tensor_descriptor(start, shape, strides=strides, block_shape=[B, B])
         block.store([0, 0], block.load([0, 0]))
     """)
-    assert values["Q"] == "fp32[8,1024,1024]"
+    assert values["Q"] == "fp32[2,1024,1024]"
     assert not [name for name in values if "stride" in name], "they follow from the shape"
 
 
@@ -771,3 +771,15 @@ def test_a_helper_loads_from_the_addresses_that_it_is_called_with() -> None:
     """)
     assert found["K"] == found["Q"]
     assert found["n"] == "1024"
+
+
+def test_a_dimension_has_the_extent_that_its_stride_is_named_after() -> None:
+    found = suggested("""def f(
+        x_ptr, y_ptr, seqlen, hdim, stride_x_batch, stride_x_seqlen, stride_x_head, stride_x_hdim,
+        BLOCK: tl.constexpr,
+    ):
+        x_ptr += tl.program_id(0) * stride_x_batch + tl.program_id(1) * stride_x_head
+        rows = tl.load(y_ptr) + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + rows * stride_x_seqlen + tl.arange(0, BLOCK) * stride_x_hdim)
+    """)
+    assert found["x_ptr"] == "fp32[2,1024,8,1024]"
