@@ -42,6 +42,8 @@ _WIDEST = 16
 _MOST_EXECUTIONS = 8
 #: Elements of a tile that are looked at.
 _MOST_ELEMENTS = 1 << 20
+#: The part of neighbours that have a usual step.
+_MOST = 0.9
 #: How often an address occurs in a tile that repeats elements.
 _REPEATED = 1.5
 
@@ -66,6 +68,7 @@ class SectorCause(msgspec.Struct, frozen=True):
         request_bytes: Bytes that a request accesses, at most, those of several lanes counted once.
         steps: Bytes from one element to the next along each dimension of the tile; ``None`` where
             they vary.
+        usual_steps: The same where they vary and most are equal.
         extents: Elements of a warp along each dimension.
         still: The part of neighbours along a dimension that have the same address, at most.
         runs: Elements of the tile that lie side by side before the address jumps, on average, along
@@ -91,6 +94,7 @@ class SectorCause(msgspec.Struct, frozen=True):
     repeats: float
     request_bytes: int
     steps: tuple[int | None, ...]
+    usual_steps: tuple[int | None, ...]
     extents: tuple[int, ...]
     still: float
     runs: tuple[float, ...]
@@ -230,6 +234,7 @@ def _cause(access: Access, issued: WarpAccess, tiles: list[_Tile], granule: int)
         repeats=worst.repeats,
         request_bytes=worst.request_bytes,
         steps=_steps(tiles[0].offsets),
+        usual_steps=_steps(tiles[0].offsets, _MOST),
         extents=_extents(layout.shape, [*register_bits, *lane_bits]),
         still=_still(tiles[0].offsets),
         runs=_runs(tiles[0].offsets, issued.element_bytes),
@@ -242,11 +247,13 @@ def _cause(access: Access, issued: WarpAccess, tiles: list[_Tile], granule: int)
     )
 
 
-def _steps(offsets: "Integers") -> tuple[int | None, ...]:
+def _steps(offsets: "Integers", part: float = 1) -> tuple[int | None, ...]:
+    """Return the step along each dimension that a part of the neighbours has at least."""
     steps = []
     for axis in range(offsets.ndim):
-        moves = np.diff(offsets, axis=axis).reshape(-1)
-        steps.append(int(moves[0]) if moves.size and (moves == moves[0]).all() else None)
+        moves = np.sort(np.diff(offsets, axis=axis).reshape(-1))
+        usual = int(moves[moves.size // 2]) if moves.size else None
+        steps.append(usual if moves.size and (moves == usual).mean() >= part else None)
     return tuple(steps)
 
 

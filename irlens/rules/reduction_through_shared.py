@@ -81,12 +81,13 @@ def find(facts: Facts) -> Iterator[Match]:
 
 
 def _is_exchange(reduce: Operation, elements: int) -> bool:
-    """Whether it is a step of ``tl.sort`` or ``tl.topk``.
+    """Whether it is a step of ``tl.sort``, ``tl.topk`` or ``tl.flip``.
 
-    They exchange two elements by a reduction over both, which is unrelated to the row's length.
+    They exchange two elements by a reduction over both, which is unrelated to the row's length: a
+    function of Triton's library calls another one that reduces.
     """
     frames = reduce.location
-    return elements == 2 and all(frame.file != frames[-1].file for frame in frames[:3])
+    return elements == 2 and len(frames) > 2 and frames[0].file == frames[1].file != frames[-1].file
 
 
 def _spread(module: Module, reduce: Operation) -> tuple[int, int, int, int] | None:

@@ -257,7 +257,16 @@ def _apart(
         return _Complaint("rows", f"rows of the tile are {run:,.0f} elements long", _SHORT)
     if run > 1.5:
         return _Complaint("apart", f"its neighbours {_in_rows(run)}", _ROWS)
+    usual = cause.usual_steps[-1 if cause.lanes_along is None else cause.lanes_along]
+    if usual is not None and abs(usual) > cause.element_bytes:
+        apart = abs(usual) // cause.element_bytes
+        words = f"most neighbours in the tile are {apart:,} elements apart"
+        return _Complaint("apart", words, _hint_apart(cause.access.direction, apart))
     return _Complaint("apart", f"the addresses of a {facts.words.warp} are far apart", _APART)
+
+
+def _hint_apart(direction: str, apart: int) -> str:
+    return _INTERLEAVED.get(direction, _APART).format(apart) if apart in _CLOSE else _APART
 
 
 def _in_rows(run: float) -> str:
@@ -391,8 +400,8 @@ def _distance(tile: WarpTile, steps: list[int], direction: str) -> _Complaint:
     apart = abs(steps[0]) // size
     if steps[0] == -size:
         return _Complaint("apart", "neighbours in the tile lie in descending order", _ASCENDING)
-    hint = _INTERLEAVED.get(direction, _APART).format(apart) if apart in _CLOSE else _APART
-    return _Complaint("apart", f"neighbours in the tile are {apart:,} elements apart", hint)
+    words = f"neighbours in the tile are {apart:,} elements apart"
+    return _Complaint("apart", words, _hint_apart(direction, apart))
 
 
 def _is_scattered(tile: WarpTile, steps: list[int], granule: int) -> bool:

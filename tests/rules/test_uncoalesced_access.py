@@ -197,6 +197,12 @@ def test_names_a_tensor_of_which_no_dimension_is_contiguous(look: Look) -> None:
     assert finding.hint.startswith("no dimension of the tile is contiguous in memory: store x with")
 
 
+def test_shows_what_lies_between_most_neighbours(look: Look) -> None:
+    (finding,) = look(CODE, "sectors.py:every_second")
+    assert "most neighbours in the tile are 2 elements apart" in finding.message
+    assert finding.hint.startswith("load all 2 parts as one contiguous tile")
+
+
 def test_shows_rows_that_indices_cut(look: Look) -> None:
     """28 of 30 pixels of a row: indices with // and % jump after each row."""
     (finding,) = look(CODE, "sectors.py:inner")

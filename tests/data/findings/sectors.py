@@ -175,6 +175,11 @@ IRLENS_KERNELS = {
         "constexprs": {"sm": 1, "B": 64},
         "grid": ["m // B", "n // B"],
     },
+    "every_second": {
+        "args": {"x": "fp16[64, 56, 112]", "y": "fp16[64, 28, 56]"},
+        "constexprs": {"BLOCK": 128},
+        "grid": [12, 64],
+    },
     "one_tap": {
         "args": {"x": "fp32[128, 64, 9]", "y": "fp32[128, 64]"},
         "constexprs": {"N": 64},
@@ -438,6 +443,14 @@ def told_columns(x, y, sm: tl.constexpr, sn, B: tl.constexpr):
     n = tl.program_id(1) * B + tl.arange(0, B)
     at = m[:, None] * sm + n[None, :] * sn
     tl.store(y + at, tl.load(x + at))
+
+
+@triton.jit
+def every_second(x, y, BLOCK: tl.constexpr):
+    """Take every second pixel of every second row."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    at = tl.program_id(1) * 6272 + i // 56 * 224 + i % 56 * 2
+    tl.store(y + tl.program_id(1) * 1568 + i, tl.load(x + at, mask=i < 1568), mask=i < 1568)
 
 
 @triton.jit
