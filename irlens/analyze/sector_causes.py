@@ -7,6 +7,7 @@ programs, two in the middle and the last one, through the layout that the compil
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -80,6 +81,8 @@ class SectorCause(msgspec.Struct, frozen=True):
         uniform_mask: Whether these elements share a mask value.
         origins: Bytes past a boundary between sectors at which the tiles start, by program and
             execution.
+        shifts: Whether most executions of a program start less than a sector from the one before,
+            so that no padding aligns both.
     """
 
     access: Access
@@ -104,6 +107,7 @@ class SectorCause(msgspec.Struct, frozen=True):
     starts: frozenset[int]
     uniform_mask: bool
     origins: tuple[tuple[int, ...], ...]
+    shifts: bool
 
 
 class EvaluatedLaunch(msgspec.Struct, frozen=True, kw_only=True):
@@ -244,6 +248,7 @@ def _cause(access: Access, issued: WarpAccess, tiles: list[_Tile], granule: int)
         starts=frozenset().union(*(each.starts for each in counts)),
         uniform_mask=all(each.uniform_mask for each in counts),
         origins=_origins(tiles, granule),
+        shifts=_shifts(tiles, granule),
     )
 
 
@@ -281,6 +286,12 @@ def _origins(tiles: list[_Tile], granule: int) -> tuple[tuple[int, ...], ...]:
         first = int(tile.offsets.reshape(-1)[0]) % granule
         programs.setdefault(tile.program, []).append(first)
     return tuple(map(tuple, programs.values()))
+
+
+def _shifts(tiles: list[_Tile], granule: int) -> bool:
+    pairs = [(a, b) for a, b in pairwise(tiles) if a.program == b.program]
+    moves = [int(b.offsets.flat[0] - a.offsets.flat[0]) for a, b in pairs]
+    return 2 * sum(0 < abs(each) < granule for each in moves) > len(moves)
 
 
 class _Losses:

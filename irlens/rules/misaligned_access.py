@@ -106,7 +106,7 @@ def _remedy(cause: "SectorCause", starts: Sequence[int], granule: int) -> tuple[
                 f"start at a multiple of {granule} B: shift the tile, or pad the tensor in front; a"
                 " neighbour's element, as in a stencil, stays off it"
             )
-    elif len(set(cause.origins)) == 1 and len(cause.origins) > 1:
+    elif cause.shifts or (len(set(cause.origins)) == 1 and len(cause.origins) > 1):
         return "iterations", (
             "each iteration starts elsewhere, as over the taps of a filter: padding does not help;"
             " load a wider aligned tile once, or leave the shared sectors to the L1"

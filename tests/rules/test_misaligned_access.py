@@ -50,6 +50,8 @@ def test_padding_does_not_mend_a_window_that_moves(look: Look) -> None:
     (finding,) = look(CODE, "sectors.py:taps")
     assert finding.hint.startswith("each iteration starts elsewhere")
     assert look(CODE, "sectors.py:taps", K=1) == []
+    (finding,) = look(CODE, "sectors.py:taps", args={"w": 257})  # the rows are not aligned, either
+    assert finding.hint.startswith("each iteration starts elsewhere")
 
 
 def test_shows_bytes_off_a_boundary(look: Look) -> None:
