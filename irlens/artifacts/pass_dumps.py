@@ -34,7 +34,6 @@ _BEFORE = re.compile(
     r"(?: \((?P<older>[\w-]+)\))? \('(?P<kind>[\w.]+|any)' operation(?:: @(?P<function>[^'\n]*))?\)"
     r" //----- //"
 )
-_CLOSED = re.compile(r"^\}", re.MULTILINE)
 _REPORT = "... Execution time report ..."
 #: Up to Triton 3.4 the user's time stands before that on the clock.
 _TIME = re.compile(
@@ -42,6 +41,8 @@ _TIME = re.compile(
     r"(?P<seconds>-?\d+\.\d+) \( *[\d.-]+%\)  (?P<name> *\S.*)$",
     re.MULTILINE,
 )
+#: How LLVM's begin. To look for these first takes a hundredth of the time of the pattern.
+_MARKS_OF_LLVM = ("Running pass: ", "Running analysis: ", "*** IR Dump After ")
 _OF_LLVM = re.compile(
     r"^(?:Running (?:pass|analysis): |(?:; |# )?\*\*\* IR Dump After )", re.MULTILINE
 )
@@ -168,7 +169,7 @@ def _without_llvm(text: str) -> tuple[str, list[Dump], str]:
     LLVM prints functions after each pass, whether it changed them or not: a module, a function,
     machine code, or one loop. What a pass on a loop changes shows with the next one on a function.
     """
-    start = _OF_LLVM.search(text)
+    start = _OF_LLVM.search(text) if any(mark in text for mark in _MARKS_OF_LLVM) else None
     if start is None:
         return text, [], ""
     said = [line for line in text[start.start() :].split("\n") if _SAID.match(line)]
@@ -245,10 +246,10 @@ def _end_of_module(text: str, start: int, end: int) -> tuple[int, bool]:
 
     It ends at the first empty line after its closing brace.
     """
-    closed = _CLOSED.search(text, start, end)
-    if closed is None:  # the compiler died, or the text is cut
+    closed = text.find("\n}", start - 1, end)
+    if closed < 0:  # the compiler died, or the text is cut
         return end, False
-    empty = text.find("\n\n", closed.end(), end)
+    empty = text.find("\n\n", closed + 2, end)
     return (end if empty < 0 else empty + 1), True
 
 

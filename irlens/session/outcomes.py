@@ -1,9 +1,14 @@
 """What recompilations come to, each looked at only as far as it is asked about."""
 
+from functools import cached_property
+
 from irlens import rules
 from irlens.analyze import register_holders
+from irlens.artifacts import pass_dumps
+from irlens.diff.passes import States
 from irlens.model.capture import Capture
 from irlens.model.config import Config
+from irlens.model.errors import ArtifactError
 from irlens.model.pressure import StagePressure
 from irlens.model.report import Finding, Report
 from irlens.report.inspection import Inspection
@@ -44,6 +49,11 @@ class Outcome:
     def leaves_open(self, code: str) -> bool:
         """Whether it is unknown if there are findings of a code, or some of them."""
         return f"findings.{code}" in complete_report(self._capture).unknown
+
+    @cached_property
+    def passes(self) -> States | None:
+        """The compiler's passes; ``None`` if they were not printed or cannot be read."""
+        return printed_passes(self._capture)[0]
 
     @property
     def occupancy(self) -> float:
@@ -90,6 +100,15 @@ class Outcome:
         seen = self._seen
         time = seen.time_alone if isinstance(seen, Inspection) else seen.time
         return time.estimate_us if time is not None else None
+
+
+def printed_passes(capture: Capture) -> tuple[States | None, str]:
+    """Return what the compiler printed of a capture, and why that cannot be read."""
+    try:
+        dumps = pass_dumps.of_capture(capture)
+    except ArtifactError as error:
+        return None, error.message
+    return (States(capture, dumps) if dumps is not None else None), ""
 
 
 class Outcomes:

@@ -35,9 +35,6 @@ from irlens.analyze.counterfactuals import (
 )
 from irlens.analyze.facts import Provenance
 from irlens.analyze.resources import find_gpu
-from irlens.artifacts import pass_dumps
-from irlens.artifacts.pass_dumps import Dumps
-from irlens.diff.passes import States, remarks_of
 from irlens.diff.passes.insertions import insertions
 from irlens.diff.passes.lines import LineFollower, deciding, first_changing, follow, name_of
 from irlens.isa.mlir import Module
@@ -52,7 +49,7 @@ from irlens.model.terms import describe_largest, largest_buffer
 from irlens.model.why import WHY_SCHEMA, Experiment, Explanation, Explanations, Proof
 from irlens.session import Configurations
 from irlens.session.configuration_choice import single_request
-from irlens.session.outcomes import Outcome, Outcomes
+from irlens.session.outcomes import Outcome, Outcomes, printed_passes
 from irlens.session.passes import nothing_printed
 from irlens.session.reports import complete_report
 from irlens.session.session import Session
@@ -222,9 +219,9 @@ class _Laboratory:
         self._request = msgspec.structs.replace(request, passes=False, remarks=False)
         self.report = complete_report(capture)
         self._outcomes = Outcomes()
-        dumps, unreadable = _printed(capture)
-        self._remarks = remarks_of(dumps) if dumps is not None else []
-        self._states = States(capture, dumps) if dumps is not None and dumps.passes else None
+        printed, unreadable = printed_passes(capture)
+        self._remarks = printed.remarks if printed is not None else []
+        self._states = printed or None
         if request.passes and self._states is None:
             self.passes_unknown = unreadable or nothing_printed(capture)
         self._recompiled: dict[tuple[object, ...], Capture] = {}
@@ -325,11 +322,11 @@ class _Laboratory:
             if constexpr and constexpr[1] > in_vain.get(constexpr[0], constexpr[1]):
                 continue
             experiment = self._try(finding, change, passes=not experiments)
+            if constexpr and self._is_in_vain(finding, change, experiment):
+                in_vain.setdefault(*constexpr)
             if experiment is None:
                 continue
             experiments.append(experiment)
-            if constexpr and self._is_in_vain(finding, change, experiment):
-                in_vain.setdefault(*constexpr)
             left -= 1
             removes = experiment.gone and (experiment.is_cause or change.against is None)
             if removes and proof is None:
@@ -346,17 +343,19 @@ class _Laboratory:
         is_number = value.isdecimal() and name in self.report.config.constexprs
         return (name, int(value)) if is_number else None
 
-    def _is_in_vain(self, finding: Finding, change: Change, experiment: Experiment) -> bool:
-        """Whether still larger values of a change's constexpr leave the finding, too.
+    def _is_in_vain(self, finding: Finding, change: Change, experiment: Experiment | None) -> bool:
+        """Whether still larger values of a change's constexpr are of no use, too.
 
-        It may not be the blamed dimension at all; and what does not fit, or is spilled, fits even
-        less in a larger tile, which LLVM compiles for minutes.
+        It may not be the blamed dimension at all; what does not fit, or is spilled, fits even less
+        in a larger tile, which LLVM compiles for minutes; and where the grid stays, a larger tile
+        solves another problem, and a still larger one does.
         """
-        if experiment.gone is None:
-            return True
-        if experiment.gone:
-            return False
-        if self._outcomes.of(self._recompile(change)).findings(_SPILL):
+        if experiment is not None and experiment.gone is not False:
+            return experiment.gone is None
+        outcome = self._outcomes.of(self._recompile(change))
+        if experiment is None:
+            return self._solves_same_problem(change, outcome) is False
+        if outcome.findings(_SPILL):
             return True
         return change.grows is not None and change.grows not in self._grown(finding, change)
 
@@ -399,7 +398,7 @@ class _Laboratory:
         """
         key = (change.ttir, *sorted(change.settings.items()))
         known = self._recompiled.get(key)
-        if known is None or (passes and _printed(known)[0] is None):
+        if known is None or (passes and self._outcomes.of(known).passes is None):
             request = msgspec.structs.replace(self._request_of(change), passes=passes)
             known = self._recompiled[key] = _one(self._session, request)
         return known
@@ -557,22 +556,19 @@ class _Laboratory:
             return "", None
         if known:
             return self._numbered(known)
-        other = self._recompile(change, passes=True)
-        dumps, _ = _printed(other)
-        if dumps is None or not dumps.passes:
+        other = self._outcomes.of(self._recompile(change, passes=True)).passes
+        if not other:
             return "", None
         if change.without:
-            return self._numbered(
-                first_changing(self._states, States(other, dumps), change.without)[0]
-            )
+            return self._numbered(first_changing(self._states, other, change.without)[0])
         if (marks := MARKS.get(finding.code)) is not None:
-            return first_changing(States(other, dumps), self._states, marks)
+            return first_changing(other, self._states, marks)
         names = operations_of("IRL203" if change.at else finding.code)
         if finding.code in LOOP_FINDINGS and change.at is None:
             names = frozenset()
         name, number = deciding(
             self._states,
-            States(other, dumps),
+            other,
             change.at or finding.source,
             names,
             layouts="num_warps" not in change.settings,  # all layouts follow it
@@ -636,14 +632,6 @@ def _is_of_shared_memory(finding: Finding) -> bool:
     """Whether a finding is about how much shared memory a CTA takes."""
     kind = finding.blame.kind if finding.blame is not None else ""
     return finding.code == "IRL103" or (finding.code, kind) == (_REFUSED, "shared_memory")
-
-
-def _printed(capture: Capture) -> tuple[Dumps | None, str]:
-    """Return what the compiler printed of a capture, and why that cannot be read."""
-    try:
-        return pass_dumps.of_capture(capture), ""
-    except ArtifactError as error:
-        return None, error.message
 
 
 def _serialized_due_to(line: str) -> str:

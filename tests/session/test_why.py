@@ -949,3 +949,22 @@ def test_a_larger_tile_is_tried_no_further_where_it_is_in_vain(tmp_path: Path) -
     assert {"K=512", "K=1024", "TOTAL=128"} <= set(tried)
     assert not {"TOTAL=256", "TOTAL=512", "ROWS=256", "ROWS=512"} & set(tried)
     assert not any("nonkdim" in each for each in tried)
+
+
+def test_a_still_larger_tile_is_not_tried_where_the_launch_solves_another_problem(
+    tmp_path: Path,
+) -> None:
+    """The grid is a number here, so that a longer tile reads and writes more."""
+    file = tmp_path / "k.py"
+    file.write_text(
+        "import triton\nimport triton.language as tl\n\n@triton.jit\n"
+        "def k(x, y, n, COLUMNS: tl.constexpr):\n"
+        "    i, j = tl.arange(0, 64), tl.arange(0, COLUMNS)\n"
+        "    at = i[:, None] * n + tl.program_id(0) * COLUMNS + j[None, :]\n"
+        "    tl.store(y + at, tl.load(x + at) + 1)\n"
+    )
+    args = {"x": "int8[64, 4096]", "y": "int8[64, 4096]", "n": "4096"}
+    launch = replace(_configurations("gfx942", {"COLUMNS": "8"}, args), grid=("64",))
+    tried = list[str]()
+    why(f"{file}:k", launch, Session(), ("IRL302",), lambda done, total, now: tried.append(now))
+    assert {each for each in tried if "COLUMNS=" in each} == {"IRL302: trying COLUMNS=16"}
