@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from irlens.model import files
 from irlens.model.capture import Capture
 from irlens.model.errors import ArtifactError
+from irlens.model.text import rounded_size
 
 #: The file of a capture.
 NAME = "irlens-passes.xz"
@@ -34,6 +35,8 @@ _BEFORE = re.compile(
     r"(?: \((?P<older>[\w-]+)\))? \('(?P<kind>[\w.]+|any)' operation(?:: @(?P<function>[^'\n]*))?\)"
     r" //----- //"
 )
+#: Stands for a module that is left out; a closing brace follows.
+_LEFT_OUT = "// left out: "
 _REPORT = "... Execution time report ..."
 #: Up to Triton 3.4 the user's time stands before that on the clock.
 _TIME = re.compile(
@@ -75,7 +78,7 @@ class Dump(msgspec.Struct, frozen=True, kw_only=True):
         options: "num-stages=4"; empty if there are none. Of a pass of LLVM the passes on loops
             before it, after which LLVM prints the loop alone.
         function: The function that it runs on; empty for the module.
-        text: The module; empty if it is missing or cut.
+        text: The module; empty if it is missing, cut or left out.
         stage: "llvm" for a pass of LLVM's optimizer, "codegen" for one of its code generator; empty
             for MLIR's.
     """
@@ -106,8 +109,42 @@ class Dumps(msgspec.Struct, frozen=True):
 
 
 def compressed(text: str) -> bytes:
-    """Return what the compiler printed as the content of a capture's file."""
-    return lzma.compress(text.encode("utf-8", "replace"), preset=_LEVEL)
+    """Return what the compiler printed as the content of a capture's file.
+
+    The largest modules are left out where the file would be larger than what is read of one.
+    """
+    content = text.encode("utf-8", "replace")
+    excess = len(content) - _TIMES_AN_ARTIFACT * files.size_limit()
+    if excess > 0:
+        content = _shortened(text, excess).encode("utf-8", "replace")
+    return lzma.compress(content, preset=_LEVEL)
+
+
+def _shortened(text: str, excess: int) -> str:
+    """Return what the compiler printed, shorter by its largest modules.
+
+    A conversion to LLVM's dialect may print a hundred times the lines that the next pass leaves.
+    """
+    comments = [*_COMMENT.finditer(text)]
+    ends = [*(each.start() for each in comments[1:]), len(text)]
+    modules = []
+    for comment, end in zip(comments, ends, strict=True):
+        stop, is_whole = _end_of_module(text, comment.end(), end)
+        before = _BEFORE.match(comment["text"])
+        if is_whole and before is not None:
+            modules.append((stop - comment.end(), comment.end(), before["name"]))
+    left_out = {}
+    for length, start, name in sorted(modules, reverse=True):
+        if excess <= 0:
+            break
+        line = f"{_LEFT_OUT}the IR before {name}, {rounded_size(length)}, which is too large\n}}\n"
+        left_out[start] = line, start + length
+        excess -= length - len(line)
+    pieces, at = [], 0
+    for start, (line, stop) in sorted(left_out.items()):
+        pieces += [text[at:start], line]
+        at = stop
+    return "".join([*pieces, text[at:]])
 
 
 def of_capture(capture: Capture) -> Dumps | None:
@@ -154,6 +191,9 @@ def read(text: str) -> Dumps:
         before = _BEFORE.match(comment["text"])
         if before is not None and not _is_inside(found, before):
             module = text[comment.end() : stop] if is_whole else ""
+            if module.startswith(_LEFT_OUT):
+                rest.append(module.removeprefix("// ").partition("\n")[0])
+                module = ""
             found.append(_dump(before, pipeline, module))
         rest.append(_without_times(after))
         if _REPORT in after:

@@ -145,3 +145,19 @@ def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (tmp_path / pass_dumps.NAME).write_bytes(lzma.compress(b"\n" * (17 << 20), preset=0))
     with pytest.raises(ArtifactError, match=r"larger than"):
         pass_dumps.of_capture(_capture(tmp_path))
+
+
+def test_the_largest_modules_are_left_out_of_what_is_too_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(files.LIMIT_VARIABLE, "1")
+    large = "\n  ".join(["a.b"] * 2_000_000)
+    printed = NEWER.replace("a.c", large).replace("a.f", large + large)
+    (tmp_path / pass_dumps.NAME).write_bytes(pass_dumps.compressed(printed))
+    found = pass_dumps.of_capture(_capture(tmp_path))
+    assert found is not None
+    left_out = "left out: the IR before SCCPPass, 24 MB, which is too large"
+    whole = pass_dumps.read(NEWER.replace("a.c", large))
+    remarks = [*whole.remarks[:1], left_out, *whole.remarks[1:]]
+    passes = [replace(p, text="") if p.name == "SCCPPass" else p for p in whole.passes]
+    assert (found.passes, found.remarks) == (passes, remarks)
