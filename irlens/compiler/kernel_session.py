@@ -58,8 +58,9 @@ class KernelSession(msgspec.Struct, frozen=True):
         args = tensors.with_descriptors(kernel, values(call.args), call.args)
         try:
             variants = jit.variants(kernel, args, call.defaults, call.overrides)
-        except jit.TuningError:  # it may lack an argument
-            self._require(request, call, {*call.defaults, *call.overrides, *kernel.chosen()})
+        except jit.TuningError as error:  # it may lack an argument, even the one that it replaces
+            chosen = kernel.chosen() - {error.lacks}
+            self._require(request, call, {*call.defaults, *call.overrides, *chosen})
             raise
         for settings in variants:
             self._require(request, call, settings)

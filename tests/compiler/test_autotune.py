@@ -139,6 +139,22 @@ HEURISTIC = """
 """
 
 
+def test_an_argument_that_its_own_heuristic_replaces_is_needed(
+    write: Callable[..., Path], sm_90: Target
+) -> None:
+    """Launches pass it, and the heuristic makes a flag of it."""
+    path = write("""
+        @triton.heuristics({"BACK": lambda args: bool(args["BACK"])})
+        @triton.jit
+        def k(x_ptr, BACK: tl.constexpr):
+            tl.store(x_ptr, 1 if BACK else 0)
+    """)
+    request = Request(kernel=str(path), target=sm_90, args={"x_ptr": "fp32[1]"})
+    with pytest.raises(CaptureError, match="k needs a value for BACK"):
+        capture_entries(request)
+    assert capture_entries(msgspec.structs.replace(request, settings={"BACK": True}))
+
+
 def test_an_error_in_a_heuristic_is_reported_with_its_line(
     write: Callable[..., Path], sm_90: Target
 ) -> None:

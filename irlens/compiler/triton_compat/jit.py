@@ -115,6 +115,7 @@ class TuningError(Exception):
 
     Attributes:
         file: The file of the line that raised it; empty if unknown.
+        lacks: The argument that it looked up and did not find; empty if it failed otherwise.
     """
 
     def __init__(self, what: str, error: Exception) -> None:
@@ -123,6 +124,7 @@ class TuningError(Exception):
         self.file = own[-1].filename if own else ""
         self.line = own[-1].lineno or 0 if own else 0
         self.text = own[-1].line or "" if own else ""
+        self.lacks = str(error.args[0]) if isinstance(error, KeyError) and error.args else ""
         said = str(error).partition("\n")[0]
         super().__init__(f"{what} raised {type(error).__name__}{f': {said}' if said else ''}")
 
