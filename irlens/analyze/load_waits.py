@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 #: Why loops of RDNA wait for loads that have just been issued, and what hides it.
 FENCED = "LLVM's fence at each barrier waits for all loads before it, as RDNA's caches ask for"
 #: What keeps loads from running ahead that the compiler did not move.
-LEFT_IN_PLACE = "the compiler leaves these loads in place: remove what keeps them there (IRL203)"
+LEFT_IN_PLACE = "the compiler leaves these loads in place: remove what keeps them there"
 OTHER_WAVES = "let other waves hide the latency: fewer registers and less LDS for each workgroup"
 
 

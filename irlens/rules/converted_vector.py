@@ -31,6 +31,7 @@ neighbours together, have no such remedy; IRL314 reports those that pipelining a
 """
 
 from collections.abc import Iterator
+from math import prod
 
 from irlens.analyze.facts import Facts
 from irlens.analyze.layout_conversions import find_conversions
@@ -48,6 +49,8 @@ NEEDS = ("ttgir",)
 
 #: Warps that a hint asks for at most.
 _MOST_WARPS = 16
+#: What leaves a vector's values as they are.
+_HANDED_ON = ("insert", "relayout")
 #: Operations between a load and a conversion that are looked through.
 _STEPS = 8
 
@@ -62,9 +65,10 @@ def find(facts: Facts) -> Iterator[Match]:
     for operation, conversion in find_conversions(module):
         tensor, source = operation.result_type, user_line(operation)
         moves = conversion.through in ("shuffles", "shared memory")
-        if not conversion.depth or not moves or len(tensor.shape) != 1 or source in reported:
+        elements = prod(tensor.shape)
+        is_vector = max(tensor.shape, default=0) == elements  # also one inserted into a tile's rank
+        if not conversion.depth or not moves or not is_vector or source in reported:
             continue
-        elements = tensor.shape[0]
         wanted = 1 << (elements // lanes).bit_length()  # the least with more threads than elements
         if not warps < wanted <= _MOST_WARPS:
             continue
@@ -96,7 +100,7 @@ def _loaded(module: Module, conversion: Operation) -> Operation | None:
             operation = module.operations[value.operation]
             if operation.name in LOADS:
                 return operation if _in_loop(module, operation) else None
-            if operation.name.startswith(("arith.", "math.")):
+            if operation.name.startswith(("arith.", "math.")) or operation.does in _HANDED_ON:
                 pending.append(operation.index)
     return None
 

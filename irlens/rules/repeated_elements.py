@@ -46,6 +46,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from irlens.analyze.facts import Facts
+from irlens.analyze.mlir_loops import user_line
+from irlens.isa.mlir.copies import LOADS
+from irlens.isa.mlir.encodings import encoding_of
 from irlens.model.estimate import Cause
 from irlens.model.report import Blame, Severity
 from irlens.rules import Match, Place
@@ -59,6 +62,10 @@ SEVERITY: Severity = "note"
 NEEDS = ("ttir", "ttgir", "sectors")
 CAUSE: Cause = "coalescing"
 
+_CONVERTED = (
+    "; both may have the compiler convert it to the layout of the tile that it meets, in every"
+    " iteration: compare the times"
+)
 #: Neighbours with the same address, of all neighbours along a dimension, that repeat elements.
 _STILL = 0.3
 
@@ -124,12 +131,23 @@ def _warps(facts: Facts, cause: "SectorCause") -> tuple[str, str]:
             f"takes the same elements {repeated}: the tile has {cause.elements} elements for"
             f" {cause.threads} {thread}s",
             f"num_warps {_enough_warps(facts, cause)}, or a tile of {cause.threads} elements or"
-            " more",
+            f" more{_CONVERTED * _has_layout_of_tile(facts, cause)}",
         )
     return (
         f"takes the same elements {repeated}, whose layout repeats them",
         f"fewer {warp}s (num_warps), or a tile that is wider along this dimension",
     )
+
+
+def _has_layout_of_tile(facts: Facts, cause: "SectorCause") -> bool:
+    """Whether a loop loads a vector in the layout of the tile that it meets."""
+    source, ttgir = cause.access.source, facts.ttgir
+    if ttgir is None or all(each.source != source for each in facts.loads):
+        return False
+    reads = (each for each in ttgir.named(*LOADS) if user_line(each) == source)
+    tensors = (kind for each in reads for kind in (each.operand_type, each.result_type))
+    layouts = (encoding_of(ttgir, each) for each in tensors)
+    return any(each is not None and each.kind == "slice" for each in layouts)
 
 
 def _enough_warps(facts: Facts, cause: "SectorCause") -> int | None:

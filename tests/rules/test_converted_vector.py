@@ -48,6 +48,13 @@ def test_shows_what_is_computed_from_a_row_too(look: Look, facts_of: Callable[..
     assert in_loop(facts_of("scaled_product.py", EXPONENTS=True, num_warps=8)) == 0
 
 
+def test_finds_a_vector_that_has_the_rank_of_its_tile(look: Look) -> None:
+    """It is converted after ``[None, :]``, with as many threads as elements."""
+    (finding,) = look(CODE, "vector_beside.py", N=128, num_warps=4)
+    assert finding.hint.startswith("try num_warps=8")
+    assert look(CODE, "vector_beside.py", N=128, num_warps=8) == []
+
+
 def test_speaks_as_amd_does(look: Look) -> None:
     (finding,) = look(CODE, "scaled_product.py", "mi300x", num_warps=2)
     assert "through LDS: the workgroup has 128 threads" in finding.message

@@ -36,6 +36,18 @@ def test_words_of_several_weights_repeat_and_are_aligned(look: Look) -> None:
     assert look("IRL307", "serving.py:packed", "h100") == []
 
 
+@pytest.mark.parametrize("target", ["h100", "gfx942"])
+def test_fewer_warps_for_a_vector_beside_a_tile_bring_a_conversion(look: Look, target: str) -> None:
+    """IRL310 asks for the warps that IRL309 would take away."""
+    kernel, lanes = "vector_beside.py", {"h100": 32, "gfx942": 64}[target]
+    warps = {"N": 4 * lanes, "num_warps": 8}, {"N": 4 * lanes, "num_warps": 2}
+    (finding,) = look(CODE, kernel, target, **warps[0])
+    assert finding.hint.startswith("num_warps 2, or")
+    assert "in every iteration: compare the times" in finding.hint
+    (other,) = look("IRL310", kernel, target, **warps[1])
+    assert other.hint.startswith("try num_warps=8")
+
+
 def test_windows_overlap_without_neighbours_of_one_address(look: Look) -> None:
     found = look(CODE, "serving.py:convolution", "h100")
     (loaded,) = (each for each in found if "load of x" in each.message)
