@@ -46,4 +46,17 @@ def persistent_grid(module: Module, config: Config) -> PersistentGrid | None:
         if extent == prod(grid) and (is_told or number_of(module, step, arguments) == extent):
             tiles = number_of(module, end, arguments)
             return PersistentGrid(names, tiles) if tiles is None or tiles > extent else None
-    return PersistentGrid(names) if names else None
+    return PersistentGrid(names) if names and _computes_with(module, prod(grid)) else None
+
+
+def _computes_with(module: Module, number: int) -> bool:
+    """Whether scalars are computed from a number, as the share of each program is.
+
+    A constexpr that merely equals the grid, or is unused, decides no number of programs.
+    """
+    return any(
+        number_of(module, operand, {}) == number
+        for each in module.operations
+        if each.types and not any(isinstance(kind, Tensor) for kind in each.types)
+        for operand in module.values.operands[each.index]
+    )

@@ -1,4 +1,6 @@
 from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -48,3 +50,26 @@ def test_the_number_of_programs_may_be_the_launchs_alone(look: Look) -> None:
 def test_more_tiles_than_programs_ask_for_programs(look: Look) -> None:
     (finding,) = look(CODE, "other_causes.py:shared_tiles", "h100")
     assert finding.hint.startswith("launch a program for each tile, 120: ")
+
+
+def test_a_constexpr_that_merely_equals_the_grid_decides_no_programs(
+    look: Look, tmp_path: Path
+) -> None:
+    """Kernels of aiter are given the number of tiles, ``GRID_MN``, and some do not use it."""
+    path = tmp_path / "kernels.py"
+    path.write_text(
+        dedent("""
+        import triton
+        import triton.language as tl
+
+        IRLENS_KERNELS = {"k": {"args": {"x": "fp32[61440]"}, "grid": [60],
+                                "constexprs": {"BLOCK": 1024, "TILES": 60}}}
+
+        @triton.jit
+        def k(x, BLOCK: tl.constexpr, TILES: tl.constexpr):
+            at = x + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+            tl.store(at, tl.load(at) * 2.0)
+    """)
+    )
+    (finding,) = look(CODE, f"{path}:k")
+    assert finding.hint.startswith("give each program less work")
