@@ -460,7 +460,9 @@ def test_no_claim_exceeds_what_a_replay_of_the_counter_allows(lines: list[str]) 
         assert found.reason == pipelines.PILE_UP
 
 
-def _unrolled(factor: int, loads: int, step: int) -> list[Pipeline]:
+def _unrolled(
+    factor: int, loads: int, step: int, names: tuple[str, str] = ("", "; %.lr.ph.epil")
+) -> list[Pipeline]:
     """The pipelines of a loop whose loads LLVM issued together, and of its remainder."""
 
     def body(times: int) -> list[str]:
@@ -470,13 +472,15 @@ def _unrolled(factor: int, loads: int, step: int) -> list[Pipeline]:
         return ["s_waitcnt vmcnt(0)", *use, *issue, "v_exp_f32_e32 v3, v3"]
 
     lines = [
-        *('\t.file\t1 "/" "k.py"', "\t.type k,@function", "k:", "\t.loc\t1 7 5", "\ts_nop 0"),
+        *('\t.file\t1 "/" "k.py"', "\t.type k,@function", "k:", "\t.loc\t1 7 5"),
+        *("\ts_nop 0", "\ts_cbranch_scc0 .LBB0_2"),
         ".LBB0_1:                                ; %.lr.ph",
         *(f"\t{line}" for line in body(factor)),
         *(f"\ts_add_i32 s6, s6, {step}", "\ts_cmp_lg_u32 s7, s6", "\ts_cbranch_scc1 .LBB0_1"),
-        ".LBB0_2:                                ; %.lr.ph.epil",
+        *(f".LBB0_2:                                {names[0]}", "\ts_mov_b32 s13, s5"),
+        f".LBB0_3:                                {names[1]}",
         *(f"\t{line}" for line in body(1)),
-        *("\ts_add_i32 s13, s13, -1", "\ts_cmp_lg_u32 s13, 0", "\ts_cbranch_scc1 .LBB0_2"),
+        *("\ts_add_i32 s13, s13, -1", "\ts_cmp_lg_u32 s13, 0", "\ts_cbranch_scc1 .LBB0_3"),
         *("\ts_endpgm", ".Lfunc_end0:", ".amdhsa_kernel k", ".end_amdhsa_kernel", ""),
     ]
     return _find(parse("\n".join(lines)).functions[0], 3)
@@ -496,6 +500,14 @@ def test_the_remainder_tells_how_often_llvm_unrolled_a_loop(factor: int, loads: 
 def test_nobody_requests_stages_of_what_unrolling_leaves_over(loads: int, factor: int) -> None:
     rest = _unrolled(factor, loads, step=factor)[1]
     assert (rest.verdict, rest.requested_stages, rest.achieved_stages) == ("pipelined", None, 2)
+    assert pipelines.LEFT_OVER in rest.reason
+
+
+def test_the_block_before_names_a_remainder_without_a_name() -> None:
+    names = ("; %.epil.preheader", "; =>This Inner Loop Header: Depth=1")
+    loop, rest = _unrolled(8, 1, 8, names)
+    assert loop.reason == f"{pipelines.INTERLEAVED}; unrolled 8 times"
+    assert rest.requested_stages is None
     assert pipelines.LEFT_OVER in rest.reason
 
 

@@ -213,12 +213,11 @@ class _Finder:
         of_source = loads_of_loop(self.of_source, record.source)
         traffic = _traffic(trace, threads=self.threads, of_source=of_source)
         copies = trace.factor or len(trace.starts)
-        if copies != len(trace.starts):
-            flying = _in_flight(record, queue, reads, copies, traffic)
-            reasons = (f"{INTERLEAVED}; unrolled {copies} times", _scalar_note(trace, of_source))
-            return msgspec.structs.replace(flying, reason="; ".join(filter(None, reasons)))
         ahead = {n: trace.ahead(n, kind) for n in reads}
         filled = with_depth(record, trace, reads, ahead, copies)
+        if copies != len(trace.starts):
+            note = _scalar_note(trace, of_source)
+            return _in_flight(_interleaved(filled, copies, note), queue, reads, copies, traffic)
         if filled.achieved_stages is None and not trace.is_shifted:
             return filled
         filled = _in_flight(filled, queue, reads, copies, traffic)
@@ -257,6 +256,28 @@ class _Finder:
         places = {place_of(user_frame(each.locations)) for each in reads}
         around = [loop for loop, loads in self.of_source.items() if places and places <= {*loads}]
         return (SourceLocation(*around[0]),) if len(around) == 1 else locations
+
+
+def _interleaved(filled: Pipeline, copies: int, note: str) -> Pipeline:
+    """Return the record of an unrolled loop whose copies issue their loads together.
+
+    A load that is awaited at once decides in it, too. How many iterations of the source the others
+    run ahead is unknown, but for those that stay in one iteration of the machine code.
+    """
+    loads = tuple(
+        msgspec.structs.replace(each, iterations_ahead=None) if each.iterations_ahead else each
+        for each in filled.loads
+    )
+    if any(each.is_exposed for each in loads):
+        reasons = [filled.reason, note]
+    else:
+        reasons = [f"{INTERLEAVED}; unrolled {copies} times", note]
+        filled = msgspec.structs.replace(
+            filled, achieved_stages=None, prefetch_iterations=None, kept_iterations=None,
+            verdict="unknown",
+        )  # fmt: skip
+    reason = "; ".join(filter(None, reasons))
+    return msgspec.structs.replace(filled, loads=loads, reason=reason)
 
 
 def _in_flight(

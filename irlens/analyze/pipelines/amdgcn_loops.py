@@ -1,11 +1,11 @@
 """Loops of an AMDGPU kernel: the instructions of one iteration, and how far LLVM unrolled it.
 
 LLVM also unrolls loops for a trip count known only at run time. It leaves the remaining iterations
-to an epilogue loop at the same location, whose block it names ``.epil``
-(``lib/Transforms/Utils/LoopUnrollRuntime.cpp``). One iteration of the epilogue is one of the
-source, so two ratios give the unroll factor: that of the loop counters' steps, and that of the
-bytes that a lane loads at each location. LLVM may have replaced the counter or widened the loads:
-the factor is certain only if both ratios agree.
+to an epilogue loop at the same location, whose block it names ``.epil``, and the one before it
+``.epil.preheader`` (``lib/Transforms/Utils/LoopUnrollRuntime.cpp``). One iteration of the epilogue
+is one of the source, so two ratios give the unroll factor: that of the loop counters' steps, and
+that of the bytes that a lane loads at each location. LLVM may have replaced the counter or widened
+the loads: the factor is certain only if both ratios agree.
 """
 
 import re
@@ -23,7 +23,7 @@ from irlens.isa.amdgcn.memory import transfer, writes_lds
 from irlens.isa.amdgcn.records import Label, Operand, Operation
 from irlens.model.source import SourceLocation
 
-_REMAINDER = re.compile(r";\s*%\S*\.epil\s*$", re.MULTILINE)
+_REMAINDER = re.compile(r";\s*%\S*\.epil(?P<before>\.preheader)?\s*$", re.MULTILINE)
 _ADDS = re.compile(r"s_(add|sub)(?:k|_nc|_co|k_co)?_[iu](?:32|64)")
 _INTEGER = re.compile(r"-?(?:0x[0-9a-f]{1,8}|\d{1,9})")
 
@@ -85,14 +85,23 @@ def _lds_filled(kernel: Loops[Instruction]) -> tuple[bool, ...]:
 
 
 def remainders(function: Function, loops: Loops[Instruction]) -> frozenset[int]:
-    """Return the loops that run the iterations left over from one that LLVM unrolled."""
+    """Return the loops that run the iterations left over from one that LLVM unrolled.
+
+    The block of a loop whose source had none of its own has no name, but the one before it has.
+    """
     labels = {
-        each.line
+        each.line: bool(named["before"])
         for each in function.statements
-        if isinstance(each, Label) and _REMAINDER.search(each.text)
+        if isinstance(each, Label) and (named := _REMAINDER.search(each.text)) is not None
     }
-    every = range(len(loops.forest.loops))
-    return frozenset(index for index in every if loops.header(index).line in labels)
+
+    def runs_the_rest(index: int) -> bool:
+        if labels.get(loops.header(index).line) is False:
+            return True
+        before = loops.cfg.graph.predecessors[loops.forest.loops[index].header]
+        return any(labels.get(loops.cfg.blocks[each].line) for each in before)
+
+    return frozenset(filter(runs_the_rest, range(len(loops.forest.loops))))
 
 
 def unroll_factor(loops: Loops[Instruction], rests: frozenset[int], index: int) -> int | None:
@@ -101,12 +110,13 @@ def unroll_factor(loops: Loops[Instruction], rests: frozenset[int], index: int) 
     Args:
         rests: Those of them that run left-over iterations.
     """
-    place = loops.locations(index)
-    alike = loops.alike(index)
-    if not place or len(alike) != 2:
-        return None
+    alike = loops.alike(index) if loops.locations(index) else []
+    if len(alike) != 2:  # LLVM may have moved a branch back to the line of another instruction
+        places = _loads(loops, index).keys()
+        every = range(len(loops.forest.loops))
+        alike = [n for n in every if places and _loads(loops, n).keys() == places]
     rest = [n for n in alike if n in rests]
-    if len(rest) != 1:
+    if len(alike) != 2 or len(rest) != 1:
         return None
     if index in rests:
         return 1
