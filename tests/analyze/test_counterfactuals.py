@@ -285,5 +285,9 @@ def test_a_persistent_kernel_gets_a_program_for_each_sm(
         num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, args={}, grid=grid,
         constexprs={"PROGRAMS": programs},
     )  # fmt: skip
-    symptom = Symptom(finding, parse(TTIR, stage="ttir"), config, sm_count=132)
+    share = f"""%n = arith.constant {int(programs)} : i32
+    %share = arith.divsi %n_cols, %n : i32
+    tt.return"""
+    module = parse(TTIR.replace("tt.return", share), stage="ttir")
+    symptom = Symptom(finding, module, config, sm_count=132)
     assert next((each.words for each in changes_for(symptom)), "") == first
