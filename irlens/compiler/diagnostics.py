@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from triton.compiler.errors import CompilationError
+import triton
+import triton.language as tl
+from triton.compiler.errors import CompilationError, CompileTimeAssertionFailure
 
 from irlens.compiler.sources.absent_imports import remedy
 from irlens.compiler.sources.loading import Loaded
@@ -41,6 +43,11 @@ _REPR = re.compile(
 )
 
 #: Triton up to 3.4 runs ROCm's linker for AMD's GPUs.
+#: What a kernel for another version of Triton asks for.
+_OTHER_VERSION = re.compile(
+    r"module 'triton\.[\w.]+' has no attribute|(?P<name>\w+)\(\) got an unexpected keyword argument"
+)
+_TRITON_HINT = "--triton VERSION compiles with the version that the kernel was written for"
 _NO_LINKER = "ROCm linker"
 _LINKER_HINT = "install ROCm's ld.lld, or compile with Triton 3.5 or newer, which needs none"
 
@@ -136,6 +143,9 @@ def _python_error(
         located = _locate(link, sources)
         if located is not None:
             location, excerpt = located
+            other = _OTHER_VERSION.search(message)
+            if other is not None and (other["name"] is None or hasattr(tl, other["name"])):
+                excerpt = f"{excerpt}\nTriton {triton.__version__} lacks it: {_TRITON_HINT}"
             return CaptureError(f"{location}: {message}", hint=excerpt)
     return CaptureError(f"{kernel}: {message}")
 
@@ -156,7 +166,9 @@ def _message(error: CompilationError) -> str:
     if not text and not isinstance(error.node, ast.AST):
         text = error.src or ""  # here Triton puts its message about an invalid function name
     wrapped = _REPR.fullmatch(text.strip())
-    return _reason(wrapped["text"] if wrapped else text) or "it does not compile"
+    is_assertion = isinstance(error, CompileTimeAssertionFailure)
+    said = _reason(wrapped["text"] if wrapped else text)
+    return said or ("the assertion does not hold" if is_assertion else "it does not compile")
 
 
 def _reason(text: str) -> str:

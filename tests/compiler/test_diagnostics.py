@@ -156,6 +156,24 @@ def test_a_function_that_returns_a_value_is_no_kernel(
     assert raised.value.hint == "    return x * 2\nname the kernel that calls it"
 
 
+@pytest.mark.parametrize(
+    ("statement", "message", "hint"),
+    [
+        ("tl._experimental_descriptor_load(x_ptr, [0])", "has no attribute", "--triton VERSION"),
+        ("tl.dot(x_ptr, x_ptr, trans_b=True)", "unexpected keyword", "--triton VERSION"),
+        ("tl.static_assert(1 > 2)", "the assertion does not hold", "static_assert"),
+    ],
+)
+def test_kernels_for_other_versions_are_told_how_to_compile(
+    statement: str, message: str, hint: str, write: Callable[..., Path]
+) -> None:
+    path = write(f"@triton.jit\ndef k(x_ptr):\n    {statement}\n", "k.py")
+    with pytest.raises(CaptureError) as raised:
+        capture_entries(Request(kernel=f"{path}:k", target=SM_90, args={"x_ptr": "fp16[64]"}))
+    assert message in raised.value.message
+    assert hint in (raised.value.hint or "")
+
+
 BLOCK_POINTERS = """
 @triton.jit
 def blocks(x_ptr, B: tl.constexpr):
