@@ -1,6 +1,7 @@
 """What recompilations come to, each looked at only as far as it is asked about."""
 
 from functools import cached_property
+from pathlib import Path
 
 from irlens import rules
 from irlens.analyze import register_holders
@@ -115,7 +116,7 @@ class Outcomes:
     """The outcomes of captures, the last ones kept."""
 
     def __init__(self) -> None:
-        self._kept: dict[bytes, Outcome] = {}
+        self._kept: dict[tuple[bytes, Path | None], Outcome] = {}
 
     def of(self, capture: Capture) -> Outcome:
         """Return the outcome of a capture.
@@ -123,8 +124,9 @@ class Outcomes:
         Raises:
             ArtifactError: An artifact is broken.
         """
-        found = self._kept.pop(capture.digest, None) or Outcome(capture)
-        self._kept[capture.digest] = found
+        key = capture.digest, capture.directory  # what the compiler printed is only in the latter
+        found = self._kept.pop(key, None) or Outcome(capture)
+        self._kept[key] = found
         if len(self._kept) > _MOST_KEPT:
             del self._kept[next(iter(self._kept))]
         return found
