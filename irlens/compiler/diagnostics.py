@@ -42,12 +42,12 @@ _REPR = re.compile(
     r"""(?P<type>\w*(?:Error|Exception))\((?P<quote>['"])(?P<text>.*)(?P=quote)\)""", re.S
 )
 
-#: Triton up to 3.4 runs ROCm's linker for AMD's GPUs.
 #: What a kernel for another version of Triton asks for.
 _OTHER_VERSION = re.compile(
     r"module 'triton\.[\w.]+' has no attribute|(?P<name>\w+)\(\) got an unexpected keyword argument"
 )
 _TRITON_HINT = "--triton VERSION compiles with the version that the kernel was written for"
+#: Triton up to 3.4 runs ROCm's linker for AMD's GPUs.
 _NO_LINKER = "ROCm linker"
 _LINKER_HINT = "install ROCm's ld.lld, or compile with Triton 3.5 or newer, which needs none"
 
