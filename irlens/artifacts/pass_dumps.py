@@ -108,13 +108,18 @@ class Dumps(msgspec.Struct, frozen=True):
     last: str = ""
 
 
+def most_bytes() -> int:
+    """Return how much of what the compiler printed is kept and read."""
+    return _TIMES_AN_ARTIFACT * files.size_limit()
+
+
 def compressed(text: str) -> bytes:
     """Return what the compiler printed as the content of a capture's file.
 
     The largest modules are left out where the file would be larger than what is read of one.
     """
     content = text.encode("utf-8", "replace")
-    excess = len(content) - _TIMES_AN_ARTIFACT * files.size_limit()
+    excess = len(content) - most_bytes()
     if excess > 0:
         content = _shortened(text, excess).encode("utf-8", "replace")
     return lzma.compress(content, preset=_LEVEL)
@@ -159,7 +164,7 @@ def of_capture(capture: Capture) -> Dumps | None:
 
 
 def _decompressed(path: Path, home: Path) -> str:
-    most = _TIMES_AN_ARTIFACT * files.size_limit()
+    most = most_bytes()
     try:
         stream = lzma.LZMADecompressor(memlimit=1 << 28)
         content = stream.decompress(files.read(path, within=home), most + 1)

@@ -67,6 +67,12 @@ def store_key(request: Request, source: KernelSource, triton: str) -> str:
     hashes, and a lookup compares them. ``triton`` is an identity, see ``versions``.
     """
     environment = compiler_environment()
+    printed = {}
+    if request.passes or request.llvm_passes:
+        from irlens.artifacts import pass_dumps  # most requests print nothing
+
+        # A capture keeps no more of what the compiler printed than can be read.
+        printed["printed"] = pass_dumps.most_bytes()
     named = [*request.settings.values(), *environment.values()]
     return store.digest(
         {
@@ -79,6 +85,7 @@ def store_key(request: Request, source: KernelSource, triton: str) -> str:
             "triton": triton,
             "environment": environment,
             "files": list(named_files(named).values()),
+            **printed,
         }
     )
 

@@ -246,6 +246,18 @@ def test_a_repeated_request_is_answered_from_the_store(
     assert not is_stored(request)
 
 
+def test_passes_of_another_limit_are_printed_again(
+    sm_90: Target, monkeypatch: pytest.MonkeyPatch, write: Callable[..., Path]
+) -> None:
+    request = Request(kernel=str(write(COPY)), target=sm_90, args=COPY_ARGS, settings={"BLOCK": 64})
+    printed = msgspec.structs.replace(request, passes=True)
+    capture_entries(request)
+    capture_entries(printed)
+    monkeypatch.setenv("IRLENS_MAX_INPUT_MB", "17")
+    assert is_stored(request)
+    assert not is_stored(printed), "the limit may have cut them"
+
+
 def test_a_damaged_capture_is_compiled_again(sm_90: Target, write: Callable[..., Path]) -> None:
     request = Request(kernel=str(write(COPY)), target=sm_90, args=COPY_ARGS, settings={"BLOCK": 64})
     (entry,) = capture_entries(request)

@@ -159,7 +159,9 @@ def test_a_tile_that_a_constexpr_divided_makes_is_longer_with_it() -> None:
 
 def test_an_output_is_contiguous_along_the_dimension_that_is_said() -> None:
     (found,) = _explained("convolution", "h100", "IRL302", {"num_stages": "1"})
-    assert found.experiments[0].change == "the addresses known to be contiguous along dimension 0"
+    assert "dimension 0 is contiguous" in found.finding.message
+    assert found.finding.hint.startswith("pass W as tl.constexpr")
+    assert found.experiments[0].change == "W=56 known to the compiler"
     assert (found.proof, found.decided_by) == ("proved", "TritonGPUCoalesce")
 
 
