@@ -20,7 +20,7 @@ OTHER_WAVES = "let other waves hide the latency: fewer registers and less LDS fo
 
 
 def by_llvm(facts: Facts, more: str = "") -> str:
-    """Return what may move the loads or waits of AMD's code.
+    """Return what may move the loads or waits of code for AMD GPUs.
 
     Args:
         more: What to try first: "3 stages, ".

@@ -9,9 +9,10 @@ the loads: the factor is certain only if both ratios agree.
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterator
-from typing import Self
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Self, TypeAlias
 
 from irlens.analyze import loops
 from irlens.analyze.cfg import Cfg
@@ -22,6 +23,9 @@ from irlens.isa.amdgcn.function import branches
 from irlens.isa.amdgcn.memory import transfer, writes_lds
 from irlens.isa.amdgcn.records import Label, Operand, Operation
 from irlens.model.source import SourceLocation
+
+#: Where an instruction comes from, through the functions that it was inlined into.
+Place: TypeAlias = tuple[SourceLocation, ...]
 
 _REMAINDER = re.compile(r";\s*%\S*\.epil(?P<before>\.preheader)?\s*$", re.MULTILINE)
 _ADDS = re.compile(r"s_(add|sub)(?:k|_nc|_co|k_co)?_[iu](?:32|64)")
@@ -75,6 +79,22 @@ class KernelLoops(Loops[Instruction], frozen=True):
         entering = self.cfg.graph.predecessors[self.forest.loops[index].header]
         return any(self.lds_filled[block] for block in entering if block not in body)
 
+    @cached_property
+    def loads(self) -> list[Counter[Place]]:
+        """For each loop the bytes that a lane loads at each place in a round of it."""
+        return [_loads(self.body(index)) for index in range(len(self.forest.loops))]
+
+    def loading_alike(self, index: int) -> list[int]:
+        """Return the loops that load at the same places as a loop, itself among them."""
+        return self._by_loads[frozenset(self.loads[index])]
+
+    @cached_property
+    def _by_loads(self) -> dict[frozenset[Place], list[int]]:
+        alike: defaultdict[frozenset[Place], list[int]] = defaultdict(list)
+        for index, loads in enumerate(self.loads):
+            alike[frozenset(loads)].append(index)
+        return alike
+
 
 def _lds_filled(kernel: Loops[Instruction]) -> tuple[bool, ...]:
     """Return for each block whether LDS may have been written when it ends."""
@@ -104,24 +124,24 @@ def remainders(function: Function, loops: Loops[Instruction]) -> frozenset[int]:
     return frozenset(filter(runs_the_rest, range(len(loops.forest.loops))))
 
 
-def unroll_factor(loops: Loops[Instruction], rests: frozenset[int], index: int) -> int | None:
+def unroll_factor(loops: KernelLoops, rests: frozenset[int], index: int) -> int | None:
     """Return how many iterations of the source a round of a loop runs; ``None`` if uncertain.
 
     Args:
         rests: Those of them that run left-over iterations.
     """
+    if not rests:
+        return None
     alike = loops.alike(index) if loops.locations(index) else []
     if len(alike) != 2:  # LLVM may have moved a branch back to the line of another instruction
-        places = _loads(loops, index).keys()
-        every = range(len(loops.forest.loops))
-        alike = [n for n in every if places and _loads(loops, n).keys() == places]
+        alike = loops.loading_alike(index) if loops.loads[index] else []
     rest = [n for n in alike if n in rests]
     if len(alike) != 2 or len(rest) != 1:
         return None
     if index in rests:
         return 1
-    steps, loads = [_step(loops, n) for n in (index, *rest)], _loads(loops, index)
-    once = _loads(loops, rest[0])
+    steps = [_step(loops, n) for n in (index, *rest)]
+    loads, once = loops.loads[index], loops.loads[rest[0]]
     if None in steps or not once or loads.keys() != once.keys():
         return None
     factors = {divmod(loads[at], once[at]) for at in once} | {divmod(steps[0] or 0, steps[1] or 1)}
@@ -129,10 +149,9 @@ def unroll_factor(loops: Loops[Instruction], rests: frozenset[int], index: int) 
     return factor if not factors and not left and factor > 1 else None
 
 
-def _loads(loops: Loops[Instruction], index: int) -> Counter[tuple[SourceLocation, ...]]:
-    """Return the bytes that a lane loads at each place in a round of a loop."""
-    loads = Counter[tuple[SourceLocation, ...]]()
-    for instruction in loops.body(index):
+def _loads(body: Iterable[Instruction]) -> Counter[Place]:
+    loads = Counter[Place]()
+    for instruction in body:
         read = transfer(instruction)
         if read is not None:
             loads[instruction.locations] += read.bytes or 0

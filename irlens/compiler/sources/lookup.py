@@ -51,7 +51,7 @@ def find_file(spec: str) -> Path:
             hint="write a sample's name, path/file.py:kernel or package.module:kernel",
         )
     own = (folder / f"{name}.py" for folder in reversed(_named_folders()))
-    file = next((each for each in own if _is_named(each) and each.is_file()), None)
+    file = next((each for each in own if _is_named(each) and files.kind(each) == "file"), None)
     file = file or _find_module(name)
     if file is None:
         raise UnknownNameError("kernel", spec, known_files())
