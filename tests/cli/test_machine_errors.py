@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -119,12 +120,14 @@ def test_small_files_alone_cost_what_needs_the_machine_code(tmp_path: Path) -> N
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
     # Python would cut its own bytecode short, and fail to read it the next time.
-    variables = {"IRLENS_CACHE_DIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = run("inspect", str(CAPTURE), before=limit, **variables)
+    run_here = partial(
+        run, before=limit, IRLENS_CACHE_DIR=str(tmp_path), PYTHONDONTWRITEBYTECODE="1"
+    )
+    done = run_here("inspect", str(CAPTURE))
     assert done.returncode == 0, done.stderr
     assert "cannot write what nvdisasm reads" in done.stdout
     html = str(tmp_path / "k.html")
-    page = run("inspect", str(CAPTURE), "-o", html, before=limit, **variables)
+    page = run_here("inspect", str(CAPTURE), "-o", html)
     assert only_error(page).startswith("irlens: error: cannot write ")
 
 
