@@ -183,6 +183,9 @@ def test_shows_a_contiguous_dimension_that_the_compiler_does_not_know(
 @pytest.mark.parametrize("target", ["h100", "mi300x"])
 def test_names_the_argument_whose_value_tells_the_order(target: str, look: Look) -> None:
     """Of ``pixel % width`` the compiler knows no neighbours, unless it knows the width."""
+    if triton.__version__ < "3.7":  # which spreads the threads along the pixels by itself
+        assert look(CODE, "other_causes.py:pixels", target) == []
+        return
     (finding,) = look(CODE, "other_causes.py:pixels", target)
     assert "threads go along dimension 1 of the tile" in finding.message
     assert finding.hint == "pass width as tl.constexpr"

@@ -19,4 +19,4 @@ def sorted_rows(x_ptr, out_ptr, N: tl.constexpr, FLIP: tl.constexpr):
     """Store every row in order, or turned round."""
     columns = tl.program_id(0) * N + tl.arange(0, N)
     x = tl.load(x_ptr + columns)
-    tl.store(out_ptr + columns, tl.flip(x) if FLIP else tl.sort(x))
+    tl.store(out_ptr + columns, tl.flip(x, 0) if FLIP else tl.sort(x))
