@@ -45,7 +45,7 @@ from irlens.version import VERSION
 if TYPE_CHECKING:  # answering from the store does without it
     from irlens.compiler.kernel_session import KernelSession
 
-#: Receives how many configurations are compiled, and of how many.
+#: Receives the number of configurations compiled so far, and their total.
 Progress: TypeAlias = Callable[[int, int], None]
 
 

@@ -34,7 +34,7 @@ _TOGETHER = 48
 #: The fewest of the last configurations that a worker disassembles: each start of nvdisasm takes as
 #: long as inspecting two.
 _FEWEST = 4
-#: The fewest that a worker disassembles for all, which then inspect as many as each gets done.
+#: The fewest that a worker disassembles for all workers, which then share out inspecting them.
 _SHARED = 8
 #: What the compiler says of a tile that is too large.
 _TOO_LARGE = re.compile(r"exceeds|out of resource", re.IGNORECASE)

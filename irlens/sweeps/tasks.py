@@ -113,7 +113,7 @@ def run_compile(task: bytes) -> bytes:
 
 
 def run_list(task: bytes) -> bytes:
-    """Disassemble the task's requests, which have been compiled; return what of them is known."""
+    """Disassemble what the task's requests compiled to; return ``inspecting.instructions``."""
     return _run(task, _listed)
 
 

@@ -85,7 +85,7 @@ class KernelLoops(Loops[Instruction], frozen=True):
         return [_loads(self.body(index)) for index in range(len(self.forest.loops))]
 
     def loading_alike(self, index: int) -> list[int]:
-        """Return the loops that load at the same places as a loop, itself among them."""
+        """Return the loops that have their loads at the places of a loop's, itself among them."""
         return self._by_loads[frozenset(self.loads[index])]
 
     @cached_property

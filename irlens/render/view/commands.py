@@ -13,7 +13,7 @@ _OPTIONS = {
 }
 _SHORT = {"--target": "-t", "--set": "-s", "--arg": "-a"}
 _LONG = {short: name for name, short in _SHORT.items()}
-#: Characters of a subject with options from which commands save others.
+#: Length in characters above which commands have the short names of options.
 LONG_SUBJECT = 80
 
 
